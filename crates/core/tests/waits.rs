@@ -4,12 +4,12 @@ use crate::support;
 use eraseblock_core::device::Device;
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::Op;
-use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::waits::{Parts, WaitsReport};
+use eraseblock_core::metrics::{Figures, Metric};
 use serde_json::{Value, json};
 
 /// One die: a read takes 50 us and 10 us on the bus, a program 200 us and 10 us, an erase 1500 us.
-fn drive(buffer: &Value, mapping: Value) -> Device {
+fn drive(buffer: &Value, mapping: &Value) -> Device {
     support::device(&json!({
         "nand": {"timing": {
             "read": "50 us", "program": "200 us", "erase": "1500 us", "transfer": "10 us",
@@ -29,7 +29,7 @@ fn waits(device: &mut Device) -> WaitsReport {
 
 #[test]
 fn each_nanosecond_of_a_read_has_its_place() {
-    let mut device = drive(&json!({"size": "8 KiB", "scheme": "none"}), "page".into());
+    let mut device = drive(&json!({"size": "8 KiB", "scheme": "none"}), &"page".into());
     device.keep(Metric::Waits);
     for page in 0..4 {
         device.submit(&support::request(Op::Read, page, 1)).unwrap();
@@ -49,7 +49,7 @@ fn each_nanosecond_of_a_read_has_its_place() {
 #[test]
 fn a_write_waits_for_room_and_for_ram() {
     let buffer = json!({"size": "4 KiB", "scheme": "lru", "write_back": "foreground"});
-    let mut device = drive(&buffer, "page".into());
+    let mut device = drive(&buffer, &"page".into());
     device.keep(Metric::Waits);
     device.submit(&support::request(Op::Write, 0, 1)).unwrap();
     device.submit(&support::request(Op::Write, 9, 1)).unwrap();
@@ -66,7 +66,7 @@ fn the_parts_of_every_request_add_up() {
     for name in MappingConfig::NAMES {
         let run = |watched: bool| {
             let buffer = json!({"size": "16 KiB", "scheme": "lru", "write_back": "background"});
-            let mut device = drive(&buffer, support::mapping(name, 4));
+            let mut device = drive(&buffer, &support::mapping(name, 4));
             if watched {
                 device.keep(Metric::Waits);
             }
@@ -81,7 +81,7 @@ fn the_parts_of_every_request_add_up() {
             }
             let mut report = device.finish().unwrap();
             let found = watched.then(|| report.figures.read::<WaitsReport>("waits").unwrap());
-            report.figures = Default::default();
+            report.figures = Figures::default();
             (format!("{report:?}"), found)
         };
         let (plain, _) = run(false);

@@ -49,7 +49,7 @@ def ask(case: Case) -> Answer:
     tbw = rows[taken]["tbw_bytes"]
     if not isinstance(tbw, float):
         sentence = "Lifetime: without end, as the workload writes nothing to flash."
-        return Answer("lifetime", sentence, doubts_here([own]), table, picture, (command,))
+        return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,))
     whose = "" if said else " (usual for TLC; --endurance says another)"
     sentence = (
         f"Lifetime: {tbw / 1e12:,.0f} TB written ({flash / 1e9:,.0f} GB of flash x "
@@ -57,7 +57,7 @@ def ask(case: Case) -> Answer:
         f"{own.figure('waf'):.2f}, as if wear were even){_years(case, tbw)}."
     )
     result = {"tbw_bytes": tbw, "waf": own.figure("waf"), "endurance": endurance, "flash_bytes": flash}
-    return Answer("lifetime", sentence, doubts_here([own]), table, picture, (command,), result)
+    return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,), result)
 
 
 def _years(case: Case, tbw: float) -> str:

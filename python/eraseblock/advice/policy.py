@@ -41,11 +41,11 @@ def ask(case: Case) -> Answer:
     where = f"with {units.share(drive.spare)} spare flash, the drive full of what the trace touches"
     if not ranked:
         sentence = "Collection: no policy can be named, as no run is to be trusted."
-        return Answer("gc", sentence, doubts_here(rows), table, picture, (command,))
+        return Answer("gc", sentence, doubts_here(case, rows), table, picture, (command,))
     sentence = f"Collection: {_choice(ranked)}, {where}."
     decisive = [*ranked[0].rows, *(row for one in ranked if one.name == "greedy" for row in one.rows)]
     result = {"policy": ranked[0].name, "waf": ranked[0].value(WAF)}
-    return Answer("gc", sentence, doubts_here(decisive), table, picture, (command,), result)
+    return Answer("gc", sentence, doubts_here(case, decisive), table, picture, (command,), result)
 
 
 def _choice(ranked: list[Design]) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.advice.case import Case, doubts_of, short_size
+from eraseblock.results import units
 from eraseblock.results.units import bytes_of
 from eraseblock.results.view import Row
 
@@ -109,11 +110,16 @@ def _cut_down(case: Case) -> SmallDrive:
         pages //= 2
 
 
-def doubts_here(rows: Sequence[Row]) -> tuple[str, ...]:
+def doubts_here(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
     """What stands against runs on such a drive."""
     few = [erases for row in rows if 0 < (erases := row.figure("flash.erases.total") or 0) < _FEW]
     short = [f"the trace is short: only {min(few)} blocks were erased in it"] if few else []
-    return (*doubts_of(rows, OF_ITSELF), *short)
+    share = case.profile()["write_bytes"] / cut_down(case).bytes
+    again = (
+        f"the trace writes {units.share(share)} of this drive before it begins anew, and repeated so often "
+        "it is more regular than a longer one would be"
+    )
+    return (*doubts_of(rows, OF_ITSELF), *short, *([again] if 0 < share < 1 else []))
 
 
 def _touched(case: Case, nand: dict[str, Any], pages: int) -> int:

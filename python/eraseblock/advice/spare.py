@@ -93,7 +93,7 @@ def ask(case: Case) -> Answer:
     return Answer(
         "op",
         _sentence(curve, goal, found, own),
-        doubts_here(near),
+        doubts_here(curve.case, near),
         table,
         picture,
         tuple(curve.commands),
