@@ -1,4 +1,4 @@
-//! MyClock: a hand goes round the pages; one that was used since it last passed gets a second
+//! `MyClock`: a hand goes round the pages; one that was used since it last passed gets a second
 //! chance.
 //!
 //! **What it does.** Pages stand on a ring, in the order in which they came. A hit marks a page as
