@@ -77,6 +77,7 @@ def test_commands_make_the_same_runs(trace: str, tmp_path: Path, capsys: pytest.
         "--set",
         "precondition.state=empty",
     ]
+    words += ["--first", "1500"]
     assert main(["advise", *words, "-o", str(tmp_path / "out"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["answers"]
     stored = {

@@ -14,6 +14,8 @@ from eraseblock.explain.sentence import PARTS, sentences
 DRIVE: dict[str, Any] = {
     "preset": "hbm-2010",
     "metrics": ["waits"],
+    "nand": {"blocks_per_plane": 1100},
+    "ftl": {"exported": "128 MiB"},
     "buffer": {"size": "256 KiB", "scheme": "lru"},
     "precondition": {"state": "full"},
     "workload": {

@@ -46,7 +46,7 @@ def test_an_experiment_comes_from_stdin() -> None:
     [
         (["compare", "-", "-"], "-: stdin can be read once"),
         (["report", "-"], "-: is stdin where"),
-        (["trace", "info", "-"], "stdin: is empty"),
+        (["trace", "info", "-"], "-: nothing came through stdin"),
     ],
 )
 def test_dashes_that_mean_nothing_are_told(words: list[str], sentence: str) -> None:

@@ -168,7 +168,7 @@ def test_a_long_sweep_says_now_and_then_on_a_pipe_how_far_it_is(
     assert len(said) == 4
 
 
-def test_nothing_is_read_from_a_pipe_by_a_dash(cli: Cli) -> None:
+def test_a_dash_without_a_trace_behind_it_is_told(cli: Cli) -> None:
     run = cli("compare", "-")
     assert run.returncode == 2
-    assert "-: files are read and written by name" in run.stderr
+    assert run.stderr == "eraseblock: -: nothing came through stdin\n"

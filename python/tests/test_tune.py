@@ -56,6 +56,9 @@ def test_the_same_seed_asks_the_same_and_more_runs_add() -> None:
 
 def test_a_space_is_seen_to_its_end() -> None:
     counter = Counter()
+    search(SPACE, 1, 130, 2, counter)
+    assert len(set(counter.asked)) == len(counter.asked) == 130, "no design is run twice"
+    counter = Counter()
     small = Space({"a": ["0", "1"], "b": ["3", "4"], "c": ["2"]})
     assert len(search(small, 1, 60, 1, counter)) == 4
     assert len(set(counter.asked)) == 4

@@ -100,3 +100,5 @@ def _keep(path: Path) -> None:
         raise _core.ConfigError("-: stdin is a terminal; send a file to it, as in `eraseblock ... < x.spc`")
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    if path.stat().st_size == 0:
+        raise _core.InputError("-: nothing came through stdin")
