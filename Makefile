@@ -29,7 +29,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images golden gate soak lock clean
+.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images golden gate soak lock docs wheel clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -151,8 +151,18 @@ lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes \
 	    --no-header --no-annotate --quiet --output-file requirements.lock
 
+docs: $(EXTENSION) ## Build the pages under docs as a site: out/site/index.html
+	$(BIN)/python tools/generate_docs.py --check
+	$(BIN)/zensical build --clean
+
+# One wheel for every Python from 3.11 on; whoever installs it needs no Rust.
+wheel: $(DEPENDENCIES) ## Build wheels under dist: eraseblock for this system, and its reproduction of papers
+	PIP_QUIET=1 $(BIN)/maturin build --release --locked --quiet --out dist
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist ./reproduction
+	@ls dist/*.whl
+
 clean: ## Remove everything that make built
-	rm -rf target fuzz/target fuzz/seeds out $(VENV) .mypy_cache .ruff_cache .pytest_cache python/eraseblock/_core*.so
+	rm -rf target fuzz/target fuzz/seeds out dist $(VENV) .mypy_cache .ruff_cache .pytest_cache python/eraseblock/_core*.so
 	find python reproduction tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(DEPENDENCIES): requirements.lock

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 import eraseblock
+from eraseblock.results.record import Record
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -104,15 +105,15 @@ def sweep_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def records(tmp_path_factory: pytest.TempPathFactory) -> list[eraseblock.Record]:
+def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     """The records of that experiment, run once."""
     path = tmp_path_factory.mktemp("sweep") / "sweep.toml"
     path.write_text(SWEEP, encoding="utf-8")
-    return eraseblock.run(path)
+    return cast(list[Record], eraseblock.run(path))
 
 
 @pytest.fixture(scope="session")
-def results_folder(records: list[eraseblock.Record], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results_folder(records: list[Record], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with everything that `-o` writes."""
     folder = tmp_path_factory.mktemp("results")
     eraseblock.save_results(records, folder)

@@ -245,7 +245,7 @@ def _places(error: BaseException) -> str:
     return "".join(f"\n  in {frame.name}, {frame.filename}:{frame.lineno}" for frame in frames)
 
 
-def fault_of(record: Json, again: Json) -> str:
+def fault_of(record: Mapping[str, Any], again: Mapping[str, Any]) -> str:
     """What is wrong with the records of the same run with reads checked and without; empty if nothing is."""
     requests = record["requests"]
     lost = requests["submitted"] - requests["completed"]

@@ -1,6 +1,7 @@
 """Types of the compiled engine; `eraseblock` is the public face of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypedDict
 
 class EraseblockError(Exception):
     """Base of everything that eraseblock raises."""
@@ -44,10 +45,17 @@ def schema() -> str:
 def resolve(toml_text: str | None, file_name: str, sets: list[str]) -> list[str]:
     """Read an experiment and expand its axes; one JSON text per run, every key explicit."""
 
-def identify(experiment_json: str, base: str, progress: Callable[[str, int, int], None] | None = None) -> str:
+def identify(
+    experiment_json: str,
+    base: str,
+    progress: Callable[[str, int, int], None] | None = None,
+    given: Requests | None = None,
+) -> str:
     """Say which record a resolved experiment will give, as JSON: `key`, and labels of its `trace`."""
 
-def hopeless(experiment_json: str) -> str | None:
+def hopeless(
+    experiment_json: str, scheme: Callable[[int, int, int], dict[str, Any]] | None = None
+) -> str | None:
     """Why the run of a resolved experiment would take very long and say nothing but that, if it would."""
 
 def run(
@@ -58,12 +66,15 @@ def run(
     events: str | None = None,
     share: bool = False,
     cache: bool = True,
+    given: Requests | None = None,
+    scheme: Callable[[int, int, int], dict[str, Any]] | None = None,
 ) -> str:
     """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run.
 
-    Every decision of the buffer goes to the file `events`. With `share` other runs of this process can
-    start from the same filled drive, which is kept for them; with `cache` other commands can, where
-    filling it took long.
+    `given` are the requests that it has the hash of, and `scheme(capacity, pages_per_block, logical_pages)`
+    gives the methods of the buffer scheme of that kind. Every decision of the buffer goes to the file
+    `events`. With `share` other runs of this process can start from the same filled drive, which is kept for
+    them; with `cache` other commands can, where filling it took long.
     """
 
 def forget_filled() -> None:
@@ -75,6 +86,7 @@ def trace_convert(
     out: str,
     options_json: str,
     progress: Callable[[str, int, int], None] | None = None,
+    given: Requests | None = None,
 ) -> str:
     """Write the workload of a resolved experiment to a trace file; JSON about what became of it."""
 
@@ -84,6 +96,7 @@ def trace_info(
     page_size: str | None = None,
     sample: float | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    given: Requests | None = None,
 ) -> str:
     """Characterise the workload of a resolved experiment, as JSON; what `progress` raises ends it."""
 
@@ -115,8 +128,23 @@ def image_scrub(path: str) -> str:
 def image_export(path: str, to: str) -> None:
     """Write what the host sees of an image to a new file."""
 
-def image_serve(path: str, socket: str | None, port: int, sync: bool, ready: Callable[[str], None]) -> None:
-    """Serve an image until SIGTERM or SIGINT comes; `ready(json)` is called when clients can come."""
+class ServeOptions(TypedDict):
+    """How an image is served."""
+
+    socket: str | None
+    port: int
+    sync: bool
+    pace: bool
+    record: str | None
+
+def image_serve(
+    path: str, options: ServeOptions, prepare: Callable[[], None], ready: Callable[[str], None]
+) -> str | None:
+    """Serve an image until SIGTERM or SIGINT comes.
+
+    `prepare()` is called when nobody else can listen there, before the image is opened; `ready(json)` when
+    clients can come. What the server has done comes back as JSON.
+    """
 
 def check_replaceable(path: str) -> None:
     """Refuse a path where something stands that is no regular file."""
@@ -129,3 +157,89 @@ def measure_stand_in(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> str:
     """The published statistics of a stand-in beside the generated ones, as JSON."""
+
+class Requests:
+    """Requests in order of time, known by the hash of their content."""
+
+    sha256: str
+    """Of all that is in them."""
+
+    def __new__(cls, at: Any, op: Any, address: Any, size: Any, fua: Any) -> Requests:
+        """Columns of the same length: ns (uint64), codes (uint8), bytes (uint64) twice, flags (uint8)."""
+
+    def __len__(self) -> int: ...
+    def pack(self) -> bytes:
+        """All of them, to go to another process."""
+
+    @staticmethod
+    def unpack(data: bytes) -> Requests:
+        """What `pack` gave."""
+
+class Leave:
+    """Pages that leave a buffer together: why, and how.
+
+    `how` is "write" (dirty pages are written, in this order, and clean ones forgotten), "pad" (the missing
+    pages of their block are read first, and the whole block is written), "complete" (the same, but for pages
+    that were never written), or "keep" (dirty pages are written, and stay, clean).
+    """
+
+    def __new__(
+        cls,
+        pages: Iterable[int],
+        reason: str,
+        how: Literal["write", "pad", "complete", "keep"] = "write",
+    ) -> Leave: ...
+
+class Request:
+    """A request that was put to a device."""
+
+    number: int
+    """Its number, from 0."""
+    at: int
+    """When it came by the device's clock, in ns."""
+    done: bool
+    """Whether it has been answered by the time of that clock."""
+    response: int | None
+    """How long that took, in ns; None until then, and in an untimed run."""
+
+class Device:
+    """A drive that is driven from outside; `eraseblock.Device` is the public face of it."""
+
+    clock: int
+    """The host's time, in ns."""
+    exported_bytes: int
+    """Bytes that the host sees."""
+    page_bytes: int
+    """Bytes of a page."""
+
+    def __new__(
+        cls,
+        experiment_json: str,
+        verify: bool = False,
+        cache: bool = True,
+        progress: Callable[[str, int, int], None] | None = None,
+        scheme: Callable[[int, int, int], dict[str, Any]] | None = None,
+    ) -> Device: ...
+    def put(self, op: str, at: int | None, offset: int, len: int, fua: bool) -> Request:  # noqa: A002
+        """Put a request to the drive, at a time of the clock in ns or now."""
+
+    def run(
+        self,
+        experiment_json: str,
+        base: str,
+        given: Requests | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> int:
+        """Put all requests of the workload of a resolved experiment; says how many there were."""
+
+    def advance(self, until: int) -> None:
+        """Let the clock go on to a time, in ns."""
+
+    def drain(self) -> None:
+        """Wait for all answers."""
+
+    def stats(self) -> str:
+        """What has been counted so far, as JSON."""
+
+    def record(self) -> str:
+        """End the run; its record, as JSON."""

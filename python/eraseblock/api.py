@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, cast
 
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison
@@ -15,9 +15,12 @@ from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
-from eraseblock.results.record import Analysis, Record
+from eraseblock.results.record import Analysis, Record, RunRecord
+from eraseblock.results.records import Results
+from eraseblock.results.shards import Shard
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
+from eraseblock.scheme import Scheme
 from eraseblock.sweep import Outcome, Watcher, split_errors
 
 
@@ -31,6 +34,8 @@ class RunOptions(TypedDict, total=False):
         out: folder of results; each run is stored there as it ends, and what is there is not run again.
         fresh: run everything, whatever the folder holds.
         executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+        shard: with `out`: only a share of the runs, such as `"2/4"`, the second of four. Returned are its
+            records; when all shards have ended, the same call without it makes the results.
         cache: start from filled drives that other calls have kept on disk, and keep there what took long to
             fill; on unless switched off.
     """
@@ -41,25 +46,28 @@ class RunOptions(TypedDict, total=False):
     out: str | Path | None
     fresh: bool
     executor: Executor | None
+    shard: str | None
     cache: bool
 
 
 def run(
     source: str | Path | Mapping[str, Any],
     *,
+    workload: Any = None,
     sets: Sets = (),
     events: str | Path | None = None,
     **options: Unpack[RunOptions],
-) -> list[Record]:
+) -> Results:
     """Run an experiment, one record for each point of its axes, in their order.
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
+        workload: in the place of the experiment's own: a trace file, a data frame or arrays of requests
+            (docs/python.md), or keys, such as `{"requests": frame, "fit": "compact"}`.
         sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
         events: file for every decision of the buffer (docs/events.md); a folder where there are several runs.
             Runs everything, whatever `out` holds.
-        options: `jobs`, `verify`, `watcher`, `out`, `fresh`, `executor` and `cache`; `RunOptions` says what
-            they mean.
+        options: how they are run: `RunOptions` has the keys and says what they mean.
 
     Raises:
         ConfigError: a wrong key or value.
@@ -71,9 +79,9 @@ def run(
         >>> records[0]["hit_ratio"]["all"]  # doctest: +SKIP
         0.42
     """
-    done = _carry_out(resolve(source, sets=sets), options, events=events)
+    done = _carry_out(resolve(source, sets=sets, workload=workload), options, events=events)
     _raise_first(done.outcomes)
-    return done.records
+    return Results(cast(list[RunRecord], done.records))
 
 
 def sensitivity(
@@ -96,6 +104,8 @@ def sensitivity(
         >>> [reading["reading"] for reading in found["readings"] if reading["reverses"]]  # doctest: +SKIP
         ['bplru evict_order = "touch-first"']
     """
+    if options.get("shard") is not None:
+        raise _core.ConfigError("shard: an analysis is of all runs; run the shards with `--sensitivity`")
     done = _carry_out(resolve(source, sets=sets), options, sensitivity=True)
     _raise_first([*done.outcomes, *done.failed_readings])
     assert done.analysis is not None
@@ -103,9 +113,9 @@ def sensitivity(
 
 
 def compare(
-    traces: str | Path | Iterable[str | Path],
+    traces: Any,
     *,
-    buffers: str | Sequence[str] = DEFAULT_BUFFERS,
+    buffers: str | Scheme | Sequence[str | Scheme] = DEFAULT_BUFFERS,
     sizes: str | Sequence[str] = (),
     ftls: str | Sequence[str] = (),
     device: str | Sequence[str] = DEFAULT_DEVICE,
@@ -113,15 +123,16 @@ def compare(
     sets: Sets = (),
     events: str | Path | None = None,
     **options: Unpack[RunOptions],
-) -> list[Record]:
+) -> Results:
     """Replay traces against every combination of FTL, buffer size and buffer scheme.
 
     A combination that cannot be built is left out with a warning; so is, of `"all"` and of the default, one
     that would take very long and say nothing but that.
 
     Args:
-        traces: one trace file or several.
-        buffers: schemes, or one; `"all"` is every one; default: ten that really differ.
+        traces: trace files, or data frames or arrays of requests (docs/python.md); one or several.
+        buffers: schemes, or one, by name or in Python (`eb.Buffer`); `"all"` is every one; default: ten that
+            really differ.
         sizes: buffer sizes such as `"4 MiB"`, or one; default: the device's.
         ftls: FTLs, or one; default: the device's.
         device: preset of the drive, or several.
@@ -134,9 +145,9 @@ def compare(
     Example:
         >>> records = compare("mysql.load.zst", sizes=["1 MiB", "4 MiB"])  # doctest: +SKIP
     """
-    paths = [traces] if isinstance(traces, str | Path) else list(traces)
-    texts = [str(path) for path in paths]
-    comparison = Comparison(texts, buffers, sizes, ftls, device, workload or {}, sets)
+    several = isinstance(traces, list | tuple)
+    listed = [str(one) if isinstance(one, str | Path) else one for one in (traces if several else [traces])]
+    comparison = Comparison(listed, buffers, sizes, ftls, device, workload or {}, sets)
     experiments, left_out = comparison.without_hopeless()
     done = _carry_out(experiments, options, events=events, missing=as_missing(left_out))
     failures, refusals = split_errors(done.outcomes)
@@ -144,7 +155,7 @@ def compare(
     sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
     for sentence in dict.fromkeys(sentences):
         warnings.warn(f"refused: {sentence}", stacklevel=2)
-    return done.records
+    return Results(cast(list[RunRecord], done.records))
 
 
 def _carry_out(
@@ -166,6 +177,7 @@ def _carry_out(
         events=events,
         folder=None if out is None else Path(out),
         fresh=options.get("fresh", False),
+        shard=None if (shard := options.get("shard")) is None else Shard.parse(shard, "shard"),
         sensitivity=sensitivity,
         cache=options.get("cache", True),
     )
@@ -184,7 +196,7 @@ def _raise_first(outcomes: Sequence[Outcome]) -> None:
             raise outcome.error
 
 
-def verdict(records: Sequence[Record], by: str | None = None) -> list[str]:
+def verdict(records: Sequence[Mapping[str, Any]], by: str | None = None) -> list[str]:
     """What records come to, in sentences: which design to take, by how much, and whether to trust that.
 
     Args:
@@ -197,7 +209,7 @@ def verdict(records: Sequence[Record], by: str | None = None) -> list[str]:
         ['16 MiB: take `fab`: 6.2 ms, 38 % below `lru` (10 ms); ahead of `lru` in 9 of 10 parts of the run.']
     """
     column = None if by is None else column_named(by, "by")
-    conclusions = conclusions_of(rows_of(records), column)
+    conclusions = conclusions_of(rows_of(cast(Sequence[Record], records)), column)
     return [text for one in conclusions for text in one.sentences] + drives_of(conclusions)
 
 
@@ -210,30 +222,3 @@ def schema() -> dict[str, Any]:
     """
     parsed: dict[str, Any] = json.loads(_core.schema())
     return parsed
-
-
-def trace_info(
-    path: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002
-    workload: Mapping[str, Any] | None = None,
-    page_size: str | None = None,
-    sample: float | None = None,
-) -> dict[str, Any]:
-    """What a trace holds and what it is like; docs/trace-info.md says what each figure means.
-
-    Args:
-        path: trace file, plain or packed.
-        format: its format; default: told from the content.
-        workload: further keys of the workload, such as `{"ops": "w"}`: the part to characterise.
-        page_size: page in which footprint, re-use and the miss-ratio curve are counted; default: `"4 KiB"`.
-        sample: share of the pages to follow; default: all, up to 64 GiB of them.
-
-    Example:
-        >>> trace_info("mysql.load.zst")["profile"]["footprint"]["bytes"]  # doctest: +SKIP
-        123456
-    """
-    from eraseblock.profile.gather import characterise, plan
-
-    [experiment] = plan([str(path)], workload={"format": format, **(workload or {})})
-    return characterise(experiment, page_size=page_size, sample=sample)

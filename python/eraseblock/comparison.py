@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.experiments import Experiment, Sets, resolve_mapping, texts_of
+from eraseblock.experiments import Experiment, Sets, hopeless, resolve_mapping, texts_of, workload_of
 from eraseblock.names import as_list, check
+from eraseblock.scheme import Scheme, is_scheme
 
 DEFAULT_DEVICE = "nvme-tlc"
 # Ten that really differ: one of each group of schemes whose mean response and write amplification are within
@@ -39,8 +41,8 @@ OPTIONS = {
 class Comparison:
     """Traces against every combination of FTL, buffer size and buffer scheme."""
 
-    traces: Sequence[str]
-    buffers: str | Sequence[str] = DEFAULT_BUFFERS
+    traces: Sequence[Any]
+    buffers: str | Scheme | Sequence[str | Scheme] = DEFAULT_BUFFERS
     # Of both: the drive's own, unless some are named.
     sizes: str | Sequence[str] = ()
     ftls: str | Sequence[str] = ()
@@ -52,12 +54,12 @@ class Comparison:
     def without_hopeless(self) -> tuple[list[Experiment], dict[str, list[str]]]:
         """The experiments, without those that take long for nothing; and why which are left out."""
         experiments = self.experiments()
-        if as_list(self.buffers) not in (["all"], [*DEFAULT_BUFFERS]):
+        if _listed(self.buffers) not in (["all"], [*DEFAULT_BUFFERS]):
             return experiments, {}
         taken: list[Experiment] = []
         left_out: dict[str, list[str]] = {}
         for one in experiments:
-            if (why := _core.hopeless(one.text)) is None:
+            if (why := hopeless(one)) is None:
                 taken.append(one)
             else:
                 buffer = one.config["buffer"]
@@ -77,18 +79,48 @@ class Comparison:
             given["ftl.mapping"] = check(self.ftls, "ftls", "--ftls")
         if self.sizes:
             given["buffer.size"] = as_list(self.sizes)
-        given["buffer.scheme"] = check(self.buffers, "buffers", "--buffers")
+        given["buffer.scheme"] = _schemes(self.buffers)
         for key in ("ftl.mapping", "buffer.size"):
             if key in given and any(one.partition("=")[0].strip() == key for one in sets):
                 raise _core.ConfigError(f"{OPTIONS[key]} and --set {key} say the same; leave one of them out")
         return experiments_of("compare", {"name": "compare", "preset": presets}, self.traces, given, sets)
 
 
+def command_line(comparison: Comparison) -> str:
+    """The command line that makes the same comparison."""
+    words = ["eraseblock", "compare", *comparison.traces]
+    if comparison.device:
+        words += ["--device", _joined(comparison.device)]
+    if comparison.buffers != DEFAULT_BUFFERS:
+        words += ["--buffers", _joined([str(one) for one in _listed(comparison.buffers)])]
+    if comparison.sizes:
+        words += ["--buffer-size", ",".join(one.replace(" ", "") for one in comparison.sizes)]
+    if comparison.ftls:
+        words += ["--ftls", _joined(comparison.ftls)]
+    for key, value in comparison.workload.items():
+        if value is True:
+            words.append(OPTIONS[f"workload.{key}"])
+        elif value not in (None, False):
+            words += [OPTIONS[f"workload.{key}"], str(value)]
+    for text in comparison.sets:
+        words += ["--set", text]
+    return shlex.join(words)
+
+
+def _joined(names: str | Sequence[str]) -> str:
+    return names if isinstance(names, str) else ",".join(names)
+
+
 def experiments_of(
-    source: str, config: Mapping[str, Any], traces: Sequence[str], given: Mapping[str, Any], sets: Sets = ()
+    source: str, config: Mapping[str, Any], traces: Sequence[Any], given: Mapping[str, Any], sets: Sets = ()
 ) -> list[Experiment]:
     """Resolve what options say: the values in `given`, by key; messages of the whole are about `source`."""
-    whole = {**config, "workload": {"path": list(traces)}}
+    tables = [trace for trace in traces if not isinstance(trace, str)]
+    if tables and len(tables) < len(traces):
+        raise _core.ConfigError(f"{source}: name trace files, or give tables of requests; not both at once")
+    whole: dict[str, Any] = {**config, "workload": {"path": list(traces)}}
+    if tables:
+        whole["workload"] = {"given": [workload_of(table)["given"] for table in tables]}
     for key, value in given.items():
         table, _, name = key.partition(".")
         whole.setdefault(table, {})[name] = value
@@ -105,3 +137,23 @@ def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | Non
     if error.key not in OPTIONS or not error.message or (error.place or "").rpartition(":")[0] != source:
         return None
     return _core.ConfigError(f"{OPTIONS[error.key]}: {error.message}")
+
+
+def _listed(buffers: str | Scheme | Sequence[str | Scheme]) -> list[str | Scheme]:
+    """One scheme is one value, too."""
+    if isinstance(buffers, str) or is_scheme(buffers):
+        return [buffers]  # type: ignore[list-item]
+    return list(buffers)  # type: ignore[arg-type]
+
+
+def _schemes(buffers: str | Scheme | Sequence[str | Scheme]) -> list[str | Scheme]:
+    """The schemes that are meant; those in Python are not looked up."""
+    listed = _listed(buffers)
+    names = [one for one in listed if isinstance(one, str)]
+    if len(names) == len(listed):
+        return [*check(names, "buffers", "--buffers")]
+    if names:
+        check(names, "buffers", "--buffers")
+    if "all" in names:
+        raise _core.ConfigError("--buffers: `all` stands for every one; leave out the others, or `all`")
+    return listed

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.requests import is_table, requests_of
+from eraseblock.scheme import Brought, brought, is_scheme
 
 Config = dict[str, Any]
 # Overrides: texts such as `"host.speedup=2"` or one of them, or values by key, as in `{"host.speedup": 2}`.
@@ -25,6 +29,9 @@ class Experiment:
     base: Path
     # The other reading of a paper that it stands for, if it is not one of the experiment's own runs.
     reading: str | None = None
+    # What stands in it by its hash alone: the requests of its workload, and its buffer scheme.
+    given: _core.Requests | None = None
+    scheme: Brought | None = None
 
     @property
     def config(self) -> Config:
@@ -33,12 +40,77 @@ class Experiment:
         return config
 
 
-def resolve(source: str | Path | Mapping[str, Any] | None = None, *, sets: Sets = ()) -> list[Experiment]:
+@dataclass
+class Held:
+    """What the configurations of a call have by its hash alone."""
+
+    requests: dict[str, _core.Requests] = field(default_factory=dict)
+    schemes: dict[str, Brought] = field(default_factory=dict)
+
+    def plain(self, value: Any) -> Any:
+        """The value as TOML has it: the engine's word for `None`, hashes of what is held."""
+        if value is None:
+            return NULL
+        if isinstance(value, _core.Requests):
+            self.requests[value.sha256] = value
+            return value.sha256
+        if is_scheme(value):
+            one = brought(value)
+            known = self.schemes.setdefault(_id_of(one.table), one)
+            if type(known.pattern) is not type(one.pattern):
+                raise _core.ConfigError(
+                    f"buffer: two schemes are called `{one.table['kind']}`, and no record would "
+                    "tell them apart; give each a `name` of its own"
+                )
+            return one.table
+        if isinstance(value, Mapping):
+            return {key: self.plain(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.plain(item) for item in value]
+        return value
+
+    def bring(self, experiment: Experiment) -> Experiment:
+        """The experiment, with what it has the hashes of."""
+        if not self.requests and not self.schemes:
+            return experiment
+        config = experiment.config
+        given = self.requests.get(config["workload"].get("given", ""))
+        scheme = self.schemes.get(_id_of(config["buffer"]["scheme"]))
+        return replace(experiment, given=given, scheme=scheme)
+
+
+def _id_of(table: Mapping[str, Any]) -> str:
+    return json.dumps(table, sort_keys=True)
+
+
+def workload_of(value: Any) -> dict[str, Any]:
+    """The table `workload` for whatever requests come from: a file, a table of requests, keys."""
+    if isinstance(value, str | Path):
+        return {"path": str(value)}
+    if isinstance(value, _core.Requests):
+        return {"given": value}
+    if is_table(value):
+        return {"given": requests_of(value)}
+    if isinstance(value, Mapping):
+        keys = dict(value)
+        if "requests" in keys:
+            keys["given"] = requests_of(keys.pop("requests"))
+        return keys
+    raise _core.ConfigError(
+        f"workload: found {type(value).__name__}, expected a path, a table of requests, or keys"
+    )
+
+
+def resolve(
+    source: str | Path | Mapping[str, Any] | None = None, *, sets: Sets = (), workload: Any = None
+) -> list[Experiment]:
     """Expand an experiment into its runs, in the order of its axes.
 
     Args:
         source: path of a TOML file, or the same keys as a mapping; a list is an axis.
         sets: overrides such as `"host.speedup=2"` or `"seed=[1, 2]"`, or `{"seed": [1, 2]}`.
+        workload: in the place of the experiment's own: a trace file, a data frame or arrays of requests
+            (docs/python.md), or keys, such as `{"requests": frame, "fit": "compact"}`.
 
     Example:
         >>> drive = {"preset": "hbm-2010", "buffer": {"size": ["1 MiB", "4 MiB"]}}
@@ -47,7 +119,10 @@ def resolve(source: str | Path | Mapping[str, Any] | None = None, *, sets: Sets 
         ['1 MiB', '4 MiB']
     """
     if source is None or isinstance(source, Mapping):
-        return resolve_mapping(source or {}, "<mapping>", sets)
+        source = source or {}
+        if workload is not None:
+            source = {**source, "workload": workload}
+        return resolve_mapping(source, "<mapping>", sets)
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
@@ -57,24 +132,42 @@ def resolve(source: str | Path | Mapping[str, Any] | None = None, *, sets: Sets 
         raise _core.InputError(f"{path}: not a text file: byte {error.start} is not UTF-8") from error
     # What comes through a pipe lies in no folder: its paths start from the current one.
     base = Path() if path.is_relative_to("/dev") else path.parent
-    return [Experiment(one, base) for one in _core.resolve(text, str(path), texts_of(sets))]
+    if workload is not None:
+        with suppress(tomllib.TOMLDecodeError):
+            whole = {"name": path.stem, **tomllib.loads(text), "workload": workload}
+            return resolve_mapping(whole, f"<{path} with another workload>", sets)
+    held = Held()
+    texts = texts_of(sets, held)
+    return [held.bring(Experiment(one, base)) for one in _core.resolve(text, str(path), texts)]
 
 
 def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> list[Experiment]:
     """Expand a mapping; messages call it `name`, relative paths start from the current folder."""
     import tomli_w
 
+    held = Held()
+    if (
+        "workload" in config and (not isinstance(config["workload"], dict) or is_table(config["workload"]))
+    ) or "requests" in config.get("workload", {}):
+        config = {**config, "workload": workload_of(config["workload"])}
     try:
-        text = tomli_w.dumps(_with_null(config))
+        text = tomli_w.dumps(held.plain(config))
     except TypeError as error:
         raise _core.ConfigError(f"{name}: {error}") from error
-    return [Experiment(one, Path()) for one in _core.resolve(text, name, texts_of(sets))]
+    texts = _core.resolve(text, name, texts_of(sets, held))
+    return [held.bring(Experiment(one, Path())) for one in texts]
 
 
 def content_key(experiment: Experiment) -> str:
     """What its record is known by: it changes with the configuration and with the content of its trace."""
-    identity: dict[str, Any] = json.loads(_core.identify(experiment.text, str(experiment.base)))
+    found = _core.identify(experiment.text, str(experiment.base), None, experiment.given)
+    identity: dict[str, Any] = json.loads(found)
     return str(identity["key"])
+
+
+def hopeless(experiment: Experiment) -> str | None:
+    """Why its run would take very long and say nothing but that, if it would."""
+    return _core.hopeless(experiment.text, experiment.scheme)
 
 
 def version() -> str:
@@ -87,13 +180,14 @@ def engine() -> str:
     return _core.engine()
 
 
-def texts_of(sets: Sets) -> list[str]:
+def texts_of(sets: Sets, held: Held | None = None) -> list[str]:
     """Overrides as the command line writes them, one `KEY=VALUE` each."""
     if isinstance(sets, str):
         return [sets]
     if not isinstance(sets, Mapping):
         return list(sets)
-    return [f"{key}={_toml(key, value)}" for key, value in sets.items()]
+    held = held or Held()
+    return [f"{key}={_toml(key, held.plain(value))}" for key, value in sets.items()]
 
 
 def _toml(key: str, value: Any) -> str:
@@ -105,20 +199,9 @@ def _toml(key: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml(key, inner) for inner in value)}]"
     try:
-        return tomli_w.dumps({"value": _with_null(value)}).removeprefix("value = ").strip()
+        return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()
     except TypeError as error:
         raise _core.ConfigError(f"{key}: {error}") from error
-
-
-def _with_null(value: Any) -> Any:
-    """The value with the engine's word for `None`."""
-    if value is None:
-        return NULL
-    if isinstance(value, Mapping):
-        return {key: _with_null(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_null(item) for item in value]
-    return value
 
 
 def unreadable(path: Path, error: OSError) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 from eraseblock import _core
 from eraseblock.readings.analysis import is_of
@@ -18,7 +19,7 @@ from eraseblock.results.store import REPORT_NAME, make_folder, write_records
 SENSITIVITY_NAME = "sensitivity.json"
 
 
-def save_results(records: Sequence[Record], folder: str | Path) -> Path:
+def save_results(records: Sequence[Mapping[str, Any]], folder: str | Path) -> Path:
     """Write `results.json`, `results.parquet` and `report.html`; returns the report's path.
 
     A folder that a sweep keeps its runs in (`out=`, `-o`) is refused: its results come from those runs.
@@ -34,7 +35,7 @@ def save_results(records: Sequence[Record], folder: str | Path) -> Path:
         raise _core.InputError(
             f"{folder}: holds the runs of a sweep, which its results are made from; name another folder"
         )
-    return write_results(records, folder)
+    return write_results(cast(Sequence[Record], records), folder)
 
 
 def write_results(

@@ -75,6 +75,8 @@ class Pool:
                 ended(index, result)
             except BaseException as error:  # noqa: BLE001 (raised again by the thread that waits)
                 outcomes.put(error)
+                # What this thread begins next ends before it has done anything.
+                self.stopped.set()
             else:
                 outcomes.put(None)
 

@@ -15,6 +15,7 @@ from eraseblock.experiments import Experiment
 from eraseblock.results.missing import Missing
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.runs import RunStore, opened
+from eraseblock.results.shards import Shard
 from eraseblock.results.store import make_folder
 from eraseblock.sweep import Outcome, Watcher, Way, run_all
 
@@ -31,6 +32,7 @@ class Words:
     fresh: str
     prune: str
     events: str
+    shard: str
 
 
 class Caller(Protocol):
@@ -51,7 +53,7 @@ class Quiet:
 
     watcher: Watcher | None = None
     notices: list[str] = field(default_factory=list)
-    words: Words = Words("the same call", "`out`", "fresh", "prune", "events")
+    words: Words = Words("the same call", "`out`", "fresh", "prune", "events", "shard")
 
     def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:  # noqa: ARG002
         """The watcher, which may be none."""
@@ -79,6 +81,8 @@ class Handling:
     fresh: bool = False
     # Drop what the folder holds beside these runs.
     prune: bool = False
+    # The share of the runs that is this machine's; the others are run elsewhere.
+    shard: Shard | None = None
     # Run the other readings of the papers, too.
     sensitivity: bool = False
     # Start from filled drives that other commands have kept, and keep some for them.
@@ -103,8 +107,21 @@ class Finished:
         """How many runs the folder had already; empty if none."""
         if self.store is None or not self.store.found:
             return ""
-        runs = len(self.outcomes) + len(self.others)
-        return f"{self.store.found} of {runs} runs found in {self.store.folder}"
+        if self.store.shard is not None:
+            of = f"the {self.store.asked_for} runs of shard {self.store.shard}"
+        else:
+            of = f"{len(self.outcomes) + len(self.others)} runs"
+        return f"{self.store.found} of {of} found in {self.store.folder}"
+
+    @property
+    def handed_in(self) -> str:
+        """What a shard has stored, and what to do with it; empty for a whole sweep."""
+        if self.store is None or self.store.shard is None:
+            return ""
+        return (
+            f"shard {self.store.shard}: {self.store.done()} of its {self.store.asked_for} runs are stored in "
+            f"{self.store.folder}; when all shards have ended, the same without the shard makes the results"
+        )
 
     @property
     def left_out(self) -> str:
@@ -122,8 +139,11 @@ class Finished:
         return [one for one in self.others if isinstance(one.error, _core.SimulationError)]
 
     def write(self, missing: Sequence[Missing] = ()) -> Path | None:
-        """Write what the folder shows; returns the report's path, None where there is nothing to show."""
-        if self.store is None or not self.records:
+        """Write what the folder shows; returns the report's path, None where there is nothing to show.
+
+        A shard shows nothing: the results are of all of them.
+        """
+        if self.store is None or self.store.shard is not None or not self.records:
             return None
         from eraseblock.outputs import write_results
 
@@ -139,6 +159,8 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
     if handling.folder is None and (handling.fresh or handling.prune):
         option = words.fresh if handling.fresh else words.prune
         raise _core.ConfigError(f"{option}: is about a folder of results; name it with {words.folder}")
+    if handling.shard is not None:
+        _check_shard(handling, words)
     readings = _plan(experiments) if handling.sensitivity else None
     everything = experiments if readings is None else readings.experiments
     logs = logs_of(handling.events, everything)
@@ -149,7 +171,8 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
         yield _finished(outcomes, len(experiments), readings)
         return
     make_folder(handling.folder)
-    with opened(handling.folder, fresh=handling.fresh or logs is not None, prune=handling.prune) as store:
+    fresh = handling.fresh or logs is not None
+    with opened(handling.folder, fresh=fresh, prune=handling.prune, shard=handling.shard) as store:
         for notice in store.notices:
             caller.notice(notice)
         try:
@@ -159,17 +182,42 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
             all_anew = words.fresh if handling.fresh else words.events if logs else None
             again = f"{words.call} without {all_anew}" if all_anew else words.call
             raise KeyboardInterrupt(
-                f"{store.done()} of {len(everything)} runs are stored in {handling.folder}; "
+                f"{store.done()} of {_runs(store, everything)} are stored in {handling.folder}; "
                 f"{again} goes on from there"
             ) from None
         yield _finished(outcomes, len(experiments), readings, store)
+
+
+def _check_shard(handling: Handling, words: Words) -> None:
+    """What a machine cannot decide for the others is refused."""
+    if handling.folder is None:
+        raise _core.ConfigError(
+            f"{words.shard}: its runs are stored in a folder; name it with {words.folder}"
+        )
+    for given, option in (
+        (handling.fresh, words.fresh),
+        (handling.prune, words.prune),
+        (handling.events is not None, words.events),
+    ):
+        if given:
+            raise _core.ConfigError(
+                f"{words.shard} and {option} exclude each other: other shards may be at work in the folder; "
+                "leave one of them out"
+            )
+
+
+def _runs(store: RunStore, everything: Sequence[Experiment]) -> str:
+    return (
+        f"{len(everything)} runs" if store.shard is None else f"{store.asked_for} runs of shard {store.shard}"
+    )
 
 
 def _finished(
     outcomes: list[Outcome], own: int, readings: Plan | None, store: RunStore | None = None
 ) -> Finished:
     analysis = None
-    if readings is not None:
+    # Of a share of the runs nothing can be said.
+    if readings is not None and (store is None or store.shard is None):
         from eraseblock.readings.analysis import analyse
 
         analysis = analyse(readings, outcomes)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Protocol
 
 from eraseblock import _core
-from eraseblock.experiments import Experiment
+from eraseblock.experiments import Experiment, hopeless
 from eraseblock.pool import Call, Pool, Progress, Result, StoppedError
 from eraseblock.results.record import Record
 from eraseblock.results.runs import READING, RunId, RunStore, Wanted
+from eraseblock.scheme import Brought
 
 # How long runs may take to end their logs when they are asked to end: less than the command line waits.
 PATIENCE_S = 0.4
@@ -94,6 +95,9 @@ class OneRun:
     share: bool
     # Other commands may.
     cache: bool
+    # What its configuration has by its hash alone.
+    given: _core.Requests | None = None
+    scheme: Brought | None = None
 
 
 def run_all(
@@ -160,18 +164,21 @@ class _Sweep:
             self._wanted[index] = Wanted(RunId(engine, identity["key"], self._verify), labels)
 
         calls: list[Call] = [
-            (_core.identify, (one.text, str(one.base), self._progress(index, pool)))
+            (_core.identify, (one.text, str(one.base), self._progress(index, pool), one.given))
             for index, one in enumerate(self._experiments)
         ]
         pool.each(calls, identified)
         store.begin([wanted for wanted in self._wanted if wanted is not None])
-        if self._watcher is not None and store.found:
-            self._watcher.found(store.found)
+        # What others run is none of the watcher's business.
+        passed = store.found + sum(one is not None and not store.asks_for(one) for one in self._wanted)
+        if self._watcher is not None and passed:
+            self._watcher.found(passed)
 
     def run(self, pool: Pool) -> None:
         """Run what is not there, each once; what takes a thousand times as long as the others comes last."""
         todo = sorted(
-            self._todo(), key=lambda index: _core.hopeless(self._experiments[index].text) is not None
+            self._todo(),
+            key=lambda index: hopeless(self._experiments[index]) is not None,
         )
 
         def ended(number: int, result: Result) -> None:
@@ -192,7 +199,9 @@ class _Sweep:
             progress = self._progress(index, pool) if pool.shares_memory else None
             events = None if self._events is None else str(self._events[index])
             share = drive in several
-            run = OneRun(one.text, str(one.base), self._verify, events, share, self._cache)
+            run = OneRun(
+                one.text, str(one.base), self._verify, events, share, self._cache, one.given, one.scheme
+            )
             calls.append((run_one, (run, progress)))
         try:
             pool.each(calls, ended)
@@ -211,7 +220,7 @@ class _Sweep:
             self._experiments, self._wanted, self._records, self._errors, strict=True
         ):
             if self._store is not None and wanted is not None:
-                stored = self._store.get(wanted)
+                stored = self._store.get(wanted) if self._store.asks_for(wanted) else None
                 record = None if stored is None else self._trimmed(stored)  # noqa: PLW2901 (for all with its id)
                 error = error or errors.get(wanted.id)  # noqa: PLW2901
             outcomes.append(Outcome(experiment, record=None if error else record, error=error))
@@ -223,7 +232,7 @@ class _Sweep:
             return list(range(len(self._experiments)))
         first: dict[RunId, int] = {}
         for index, wanted in enumerate(self._wanted):
-            if wanted is not None and wanted not in self._store:
+            if wanted is not None and self._store.asks_for(wanted) and wanted not in self._store:
                 first.setdefault(wanted.id, index)
         return list(first.values())
 
@@ -261,4 +270,14 @@ def _below_buffer(experiment: Experiment) -> str:
 
 def run_one(call: OneRun, progress: Progress | None = None) -> str:
     """Run one resolved experiment; a function of its own so that other processes find it by name."""
-    return _core.run(call.text, call.base, call.verify, progress, call.events, call.share, call.cache)
+    return _core.run(
+        call.text,
+        call.base,
+        call.verify,
+        progress,
+        call.events,
+        call.share,
+        call.cache,
+        call.given,
+        call.scheme,
+    )

@@ -28,8 +28,8 @@ SMALL = {
 MODULES = ["eraseblock", *(found.name for found in pkgutil.walk_packages(eraseblock.__path__, "eraseblock."))]
 
 
-def test_at_most_twenty_public_names_all_documented() -> None:
-    assert len(eraseblock.__all__) <= 20
+def test_at_most_thirty_public_names_all_documented() -> None:
+    assert len(eraseblock.__all__) <= 30
     for name in eraseblock.__all__:
         assert getattr(eraseblock, name).__doc__
 

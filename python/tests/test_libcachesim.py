@@ -85,7 +85,7 @@ def _ours(scheme: str, path: Path, accesses: int) -> list[int]:
         }
     )
     assert [record["requests"]["reads"] for record in records] == [accesses] * len(SIZES)
-    return [round(record["hit_ratio"]["all"] * accesses) for record in records]
+    return [round((record["hit_ratio"]["all"] or 0) * accesses) for record in records]
 
 
 @pytest.mark.parametrize("name", EQUAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import cast
 
 import pytest
 from conftest import SMALL_DRIVE, Cli
@@ -11,6 +12,7 @@ from rich.console import Console
 
 import eraseblock
 from eraseblock.readings.wording import ChoiceRow
+from eraseblock.results.record import Record
 from eraseblock.results.view import rows_of
 from eraseblock.terminal.sensitivity import _fitting
 from eraseblock.terminal.table import print_results
@@ -30,7 +32,7 @@ def test_names_of_schemes_stay_whole(tmp_path: Path, width: int, gone: str) -> N
     file.write_text(SMALL_DRIVE + WORK, encoding="utf-8")
     records = eraseblock.run(file, sets=["buffer.scheme=[w-tinylfu, opt]", "buffer.size=128KiB"])
     printed = io.StringIO()
-    print_results(Console(file=printed, width=width), rows_of(records))
+    print_results(Console(file=printed, width=width), rows_of(cast(list[Record], records)))
     lines = printed.getvalue().splitlines()
     header = next(line for line in lines if "buffer" in line and "scheme" in line)
     assert "mean" in header

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import cast
 
 import pytest
 from conftest import SMALL_DRIVE
@@ -14,6 +15,7 @@ from eraseblock.names import source_of
 from eraseblock.pages import scheme_page
 from eraseblock.report.columns import axes_of
 from eraseblock.results import view
+from eraseblock.results.record import Record
 from eraseblock.terminal.table import print_results
 
 WORK = """
@@ -30,7 +32,7 @@ def test_tables_plots_and_pages_say_it(monkeypatch: pytest.MonkeyPatch, tmp_path
     file.write_text(SMALL_DRIVE + WORK, encoding="utf-8")
     records = eraseblock.run(file, sets=["buffer.scheme=[lru, fifo]", "buffer.size=128KiB"])
     monkeypatch.setattr(view, "reconstructions", lambda kind: {"fifo"} if kind == "buffers" else set())
-    rows = view.rows_of(records)
+    rows = view.rows_of(cast(list[Record], records))
     axes = {axis["id"]: axis["labels"] for axis in axes_of(rows, ["", ""])}
     assert axes["scheme"] == ["lru", "fifo (reconstruction)"]
     printed = io.StringIO()

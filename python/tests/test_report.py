@@ -22,6 +22,7 @@ from eraseblock.report.details import detail
 from eraseblock.report.page import build_page
 from eraseblock.report.verdicts import verdicts_of
 from eraseblock.results.conclusion import conclusions_of
+from eraseblock.results.record import Record
 from eraseblock.results.store import read_records
 from eraseblock.results.view import rows_of
 
@@ -41,7 +42,7 @@ def test_it_stands_alone(page: str) -> None:
     assert "url(" not in without_scripts
 
 
-def test_every_figure_of_every_run_is_in_it(page: str, records: list[eraseblock.Record]) -> None:
+def test_every_figure_of_every_run_is_in_it(page: str, records: list[Record]) -> None:
     data = data_of(page)
     assert data["count"] == len(records) == 24
     assert figures(data, "flash.erases.total") == [r["flash"]["erases"]["total"] for r in records]
@@ -58,7 +59,7 @@ def test_every_figure_of_every_run_is_in_it(page: str, records: list[eraseblock.
     ]
 
 
-def test_runs_are_told_apart_by_what_differs(page: str, records: list[eraseblock.Record]) -> None:
+def test_runs_are_told_apart_by_what_differs(page: str, records: list[Record]) -> None:
     axes = {axis["id"]: axis for axis in data_of(page)["axes"]}
     assert axes["ftl"]["labels"] == ["page", "bast"]
     assert axes["scheme"]["labels"] == ["none", "lru", "fab", "bplru"]
@@ -71,7 +72,7 @@ def test_runs_are_told_apart_by_what_differs(page: str, records: list[eraseblock
 
 
 def test_a_setting_that_differs_is_an_axis_in_the_order_of_its_numbers(
-    records: list[eraseblock.Record],
+    records: list[Record],
 ) -> None:
     changed = copy.deepcopy(records[:3])
     for record, speedup in zip(changed, (10, 0.5, 2), strict=True):
@@ -80,7 +81,7 @@ def test_a_setting_that_differs_is_an_axis_in_the_order_of_its_numbers(
     assert (axis["labels"], axis["of"]) == (["0.5", "2", "10"], [2, 0, 1])
 
 
-def test_a_setting_that_another_one_tells_is_no_axis_of_its_own(records: list[eraseblock.Record]) -> None:
+def test_a_setting_that_another_one_tells_is_no_axis_of_its_own(records: list[Record]) -> None:
     changed = [copy.deepcopy(records[1]) for _ in range(3)]
     for number, (record, victim) in enumerate(
         zip(
@@ -99,7 +100,7 @@ def test_a_setting_that_another_one_tells_is_no_axis_of_its_own(records: list[er
     assert "3 runs, 3 values of ftl.victim.kind" in page
 
 
-def test_drives_are_told_apart_by_their_names(records: list[eraseblock.Record]) -> None:
+def test_drives_are_told_apart_by_their_names(records: list[Record]) -> None:
     changed = [copy.deepcopy(records[1]) for _ in range(2)]
     changed[1]["config"] |= {"preset": "other", "nand": {**changed[1]["config"]["nand"], "channels": 64}}
     axes = data_of(build_page(changed))["axes"]
@@ -107,7 +108,7 @@ def test_drives_are_told_apart_by_their_names(records: list[eraseblock.Record]) 
     assert [(axis["title"], axis["labels"]) for axis in varying] == [("Drive", ["hbm-2010", "other"])]
 
 
-def test_it_opens_with_the_sentences_of_compare(page: str, records: list[eraseblock.Record]) -> None:
+def test_it_opens_with_the_sentences_of_compare(page: str, records: list[Record]) -> None:
     told = re.sub("</?b>", "", page)
     for conclusion in conclusions_of(rows_of(records)):
         assert html.escape(conclusion.title) in page
@@ -115,7 +116,7 @@ def test_it_opens_with_the_sentences_of_compare(page: str, records: list[erasebl
             assert html.escape(sentence.replace("`", "")) in told
 
 
-def test_every_setting_and_identity_is_in_it(page: str, records: list[eraseblock.Record]) -> None:
+def test_every_setting_and_identity_is_in_it(page: str, records: list[Record]) -> None:
     data = data_of(page)
     config = {one["key"]: one for one in data["config"]}
     for key in ("nand.timing.read", "host.replay", "precondition.state", "workload.generate.kind"):
@@ -129,7 +130,7 @@ def test_every_setting_and_identity_is_in_it(page: str, records: list[eraseblock
     assert identity["sha256"] == [records[0]["trace"]["sha256"]]
 
 
-def test_each_run_brings_its_course(page: str, records: list[eraseblock.Record]) -> None:
+def test_each_run_brings_its_course(page: str, records: list[Record]) -> None:
     details = details_of(page)
     assert len(details) == 24
     record, shown = records[17], details[17]
@@ -145,7 +146,7 @@ def test_each_run_brings_its_course(page: str, records: list[eraseblock.Record])
     assert shown["wear"]["max"] == record["wear"]["map"]["max"]
 
 
-def test_merged_steps_keep_their_sums(records: list[eraseblock.Record]) -> None:
+def test_merged_steps_keep_their_sums(records: list[Record]) -> None:
     fine, coarse = detail(records[17]), detail(records[17], merge=4)
     for key in ("requests", "programs", "erases", "host_pages"):
         assert sum(coarse["series"][key]) == sum(fine["series"][key])
@@ -156,7 +157,7 @@ def test_merged_steps_keep_their_sums(records: list[eraseblock.Record]) -> None:
     assert coarse["wear"]["blocks_per_cell"] == 4 * fine["wear"]["blocks_per_cell"]
 
 
-def test_older_results_without_a_course_are_shown(records: list[eraseblock.Record]) -> None:
+def test_older_results_without_a_course_are_shown(records: list[Record]) -> None:
     old = copy.deepcopy(records[:4])
     for record in old:
         del record["series"], record["wear"]["map"]
@@ -169,7 +170,7 @@ def test_older_results_without_a_course_are_shown(records: list[eraseblock.Recor
 
 @pytest.mark.slow
 def test_a_set_of_any_size_stays_within_the_limit(
-    records: list[eraseblock.Record], monkeypatch: pytest.MonkeyPatch
+    records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = build_page(many(records, 1500))
     data = data_of(page)
@@ -182,7 +183,7 @@ def test_a_set_of_any_size_stays_within_the_limit(
     assert "4 further runs are not in this page" in page
 
 
-def test_advice_and_distrust_are_told(records: list[eraseblock.Record]) -> None:
+def test_advice_and_distrust_are_told(records: list[Record]) -> None:
     changed = copy.deepcopy(records)
     for record in changed:
         record["trusted"], record["reasons"] = True, []
@@ -199,7 +200,7 @@ def test_advice_and_distrust_are_told(records: list[eraseblock.Record]) -> None:
     assert [notes["sentences"][place] for place in notes["reasons"][1]] == changed[1]["reasons"]
 
 
-def test_figures_that_no_run_has_are_left_out(records: list[eraseblock.Record]) -> None:
+def test_figures_that_no_run_has_are_left_out(records: list[Record]) -> None:
     untimed = copy.deepcopy(records[:12])
     for record in untimed:
         for kind in record["response_ns"].values():
@@ -209,7 +210,7 @@ def test_figures_that_no_run_has_are_left_out(records: list[eraseblock.Record]) 
     assert "hit_ratio.all" in paths
 
 
-def test_names_cannot_break_the_page(records: list[eraseblock.Record]) -> None:
+def test_names_cannot_break_the_page(records: list[Record]) -> None:
     evil = copy.deepcopy(records[:4])
     for record in evil:
         record["trace"]["name"] = "</script><script>alert(1)</script>"
@@ -221,24 +222,22 @@ def test_names_cannot_break_the_page(records: list[eraseblock.Record]) -> None:
     assert "<img src=x>" not in page
 
 
-def test_runs_of_several_results_are_told_apart(records: list[eraseblock.Record]) -> None:
+def test_runs_of_several_results_are_told_apart(records: list[Record]) -> None:
     data = data_of(build_page([*records[:4], *records[:4]], ["old"] * 4 + ["new"] * 4))
     axis = data["axes"][-1]
     assert (axis["id"], axis["labels"], axis["of"]) == ("results", ["old", "new"], [0] * 4 + [1] * 4)
     assert len(set(data["keys"])) == 8
 
 
-def test_the_same_records_give_the_same_page(records: list[eraseblock.Record], page: str) -> None:
+def test_the_same_records_give_the_same_page(records: list[Record], page: str) -> None:
     assert build_page(records) == page
 
 
-def test_the_data_frame_has_a_row_for_each_run(
-    results_folder: Path, records: list[eraseblock.Record]
-) -> None:
+def test_the_data_frame_has_a_row_for_each_run(results_folder: Path, records: list[Record]) -> None:
     frame = eraseblock.load_results(results_folder)
     assert frame.height == len(records) == 24
     assert frame["waf"].to_list() == pytest.approx([record["waf"] for record in records], nan_ok=True)
-    assert frame["config.buffer.size"].unique().sort().to_list() == ["128 KiB", "2 MiB", "512 KiB"]
+    assert frame["config.buffer.size"].unique().sort().to_list() == [128 << 10, 512 << 10, 2 << 20]
     assert frame.schema["flush_pages.after_padding.cdf_by_page"] == polars.List(polars.List(polars.Float64))
     assert not [
         name for name in frame.columns if "histogram" in name or name.startswith(("series", "wear.map"))

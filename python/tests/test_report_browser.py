@@ -12,6 +12,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from report_page import IN_CHROMIUM, data_of, every, look, one, press, texts, until
@@ -24,6 +25,7 @@ from time_report import many, open_report, wait_until_drawn
 
 import eraseblock
 from eraseblock.report.page import build_page
+from eraseblock.results.record import Record
 
 pytestmark = IN_CHROMIUM
 WIDTHS = (1400, 400)
@@ -73,7 +75,7 @@ def go_to(browser: webdriver.Chrome, address: str) -> None:
     wait_until_drawn(browser)
 
 
-def key_of(record: eraseblock.Record) -> str:
+def key_of(record: Record) -> str:
     return str(record["key"])[:8]
 
 
@@ -92,7 +94,7 @@ def test_each_panel_has_every_plot(browser: webdriver.Chrome) -> None:
 
 
 def test_pointing_at_a_plot_tells_the_run_and_its_figure(
-    browser: webdriver.Chrome, records: list[eraseblock.Record]
+    browser: webdriver.Chrome, records: list[Record]
 ) -> None:
     points = every(browser, f"#{HITS} .mark-symbol path")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", points[0])
@@ -106,9 +108,7 @@ def test_pointing_at_a_plot_tells_the_run_and_its_figure(
     assert one(browser, "#table tr.lit").get_attribute("data-run") == "9"
 
 
-def test_a_click_on_a_point_opens_its_run(
-    browser: webdriver.Chrome, records: list[eraseblock.Record]
-) -> None:
+def test_a_click_on_a_point_opens_its_run(browser: webdriver.Chrome, records: list[Record]) -> None:
     point = every(browser, f"#{HITS} .mark-symbol path")[9]
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
     ActionChains(browser).move_to_element(point).pause(0.3).click().perform()
@@ -155,7 +155,7 @@ def test_another_axis_gives_colours_and_another_figure_is_drawn(browser: webdriv
     until(lambda: len(every(browser, "#plot-1-wear_erases_max .mark-line path")) == 2)
 
 
-def test_a_press_on_a_heading_sorts(browser: webdriver.Chrome, records: list[eraseblock.Record]) -> None:
+def test_a_press_on_a_heading_sorts(browser: webdriver.Chrome, records: list[Record]) -> None:
     erases = [record["flash"]["erases"]["total"] for record in records]
 
     def order() -> list[int]:
@@ -171,9 +171,7 @@ def test_a_press_on_a_heading_sorts(browser: webdriver.Chrome, records: list[era
     until(lambda: [erases[run] for run in order()] == sorted(erases, reverse=True))
 
 
-def test_the_best_of_each_size_are_marked(
-    browser: webdriver.Chrome, records: list[eraseblock.Record]
-) -> None:
+def test_the_best_of_each_size_are_marked(browser: webdriver.Chrome, records: list[Record]) -> None:
     first = records[:4]
     least = min(record["flash"]["erases"]["total"] for record in first)
     rows = [
@@ -183,9 +181,7 @@ def test_the_best_of_each_size_are_marked(
     assert rows == [int(record["flash"]["erases"]["total"] == least) for record in first]
 
 
-def test_the_table_is_saved(
-    browser: webdriver.Chrome, downloads: Path, records: list[eraseblock.Record]
-) -> None:
+def test_the_table_is_saved(browser: webdriver.Chrome, downloads: Path, records: list[Record]) -> None:
     press(browser, ".legend [data-value=fab]")
     until(lambda: len(every(browser, "#table tr[data-run]")) == 18)
     shown = [record for record in records if "fab" not in json.dumps(record["config"]["buffer"])]
@@ -202,9 +198,7 @@ def test_the_table_is_saved(
     assert_png(save(browser, "#table-tools", "png", downloads), least=(1000, 600))
 
 
-def test_a_plot_is_saved(
-    browser: webdriver.Chrome, downloads: Path, records: list[eraseblock.Record]
-) -> None:
+def test_a_plot_is_saved(browser: webdriver.Chrome, downloads: Path, records: list[Record]) -> None:
     card = f"figure:has(#{HITS})"
     with save(browser, card, "csv", downloads).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -228,7 +222,7 @@ def assert_png(path: Path, least: tuple[int, int]) -> None:
 
 
 def test_a_link_opens_the_page_of_a_run(
-    browser: webdriver.Chrome, records: list[eraseblock.Record], results_folder: Path, downloads: Path
+    browser: webdriver.Chrome, records: list[Record], results_folder: Path, downloads: Path
 ) -> None:
     record = records[17]
     open_report(browser, results_folder / "report.html", f"#run={key_of(record)}")
@@ -256,9 +250,7 @@ def test_a_link_opens_the_page_of_a_run(
     assert texts(browser, "#shown") == ["24 runs"]
 
 
-def test_every_view_of_response_times_is_drawn(
-    browser: webdriver.Chrome, records: list[eraseblock.Record]
-) -> None:
+def test_every_view_of_response_times_is_drawn(browser: webdriver.Chrome, records: list[Record]) -> None:
     go_to(browser, f"#run={key_of(records[17])}")
 
     def shape() -> str:
@@ -273,7 +265,7 @@ def test_every_view_of_response_times_is_drawn(
     assert texts(browser, "#latency .mark-text.role-mark text")[0].startswith("50 %: ")
 
 
-def test_runs_are_set_side_by_side(browser: webdriver.Chrome, records: list[eraseblock.Record]) -> None:
+def test_runs_are_set_side_by_side(browser: webdriver.Chrome, records: list[Record]) -> None:
     for run in (1, 2, 3):
         press(browser, f"#table tr[data-run='{run}'] input")
     press(browser, "#compare a")
@@ -293,7 +285,7 @@ def test_runs_are_set_side_by_side(browser: webdriver.Chrome, records: list[eras
 
 
 def test_a_single_run_is_told_by_its_own_page(
-    chromium: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+    chromium: webdriver.Chrome, records: list[Record], tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
     page.write_text(build_page(records[9:10]), encoding="utf-8")
@@ -304,7 +296,7 @@ def test_a_single_run_is_told_by_its_own_page(
 
 
 def test_a_course_of_a_single_step_is_drawn(
-    chromium: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+    chromium: webdriver.Chrome, records: list[Record], tmp_path: Path
 ) -> None:
     record = copy.deepcopy(records[9])
     for key, value in record["series"].items():
@@ -319,7 +311,7 @@ def test_a_course_of_a_single_step_is_drawn(
 
 
 def test_a_long_name_leaves_room_for_the_figures(
-    chromium: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+    chromium: webdriver.Chrome, records: list[Record], tmp_path: Path
 ) -> None:
     changed = copy.deepcopy(records[:4])
     for record in changed[:2]:
@@ -342,7 +334,7 @@ def test_an_unknown_run_is_named(browser: webdriver.Chrome) -> None:
 
 
 def test_the_command_of_a_run_makes_it_again(
-    browser: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+    browser: webdriver.Chrome, records: list[Record], tmp_path: Path
 ) -> None:
     go_to(browser, f"#run={key_of(records[5])}")
     assert run_command(texts(browser, "#runs .command pre")[0], tmp_path) == [key_of(records[5])]
@@ -358,7 +350,8 @@ def test_the_command_of_a_plot_makes_all_its_runs_again(
         'ftl.exported="32 MiB"',
         'buffer.scheme=["lru", {kind="bplru", padding=false}]',
     ]
-    records = eraseblock.compare(odd, sizes=["128 KiB", "512 KiB"], device="hbm-2010", sets=small)
+    compared = eraseblock.compare(odd, sizes=["128 KiB", "512 KiB"], device="hbm-2010", sets=small)
+    records = cast(list[Record], compared)
     page = tmp_path / "report.html"
     page.write_text(build_page(records), encoding="utf-8")
     open_report(chromium, page)
@@ -378,7 +371,7 @@ def run_command(command: str, folder: Path) -> list[str]:
 
 
 def test_untrusted_runs_are_marked_with_reasons(
-    chromium: webdriver.Chrome, records: list[eraseblock.Record], tmp_path: Path
+    chromium: webdriver.Chrome, records: list[Record], tmp_path: Path
 ) -> None:
     changed = copy.deepcopy(records[:12])
     for record in changed:
@@ -404,7 +397,7 @@ def test_untrusted_runs_are_marked_with_reasons(
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_is_never_wider_than_the_window(
-    browser: webdriver.Chrome, records: list[eraseblock.Record], width: int
+    browser: webdriver.Chrome, records: list[Record], width: int
 ) -> None:
     look(browser, width)
     for address in ("", f"#run={key_of(records[17])}", f"#run={key_of(records[1])},{key_of(records[2])}"):
@@ -449,7 +442,7 @@ def test_the_keyboard_opens_and_closes_a_menu(browser: webdriver.Chrome) -> None
     assert browser.switch_to.active_element.tag_name == "summary"
 
 
-def test_all_controls_have_names(browser: webdriver.Chrome, records: list[eraseblock.Record]) -> None:
+def test_all_controls_have_names(browser: webdriver.Chrome, records: list[Record]) -> None:
     for address in ("", f"#run={key_of(records[17])}"):
         go_to(browser, address)
         for control in every(browser, "button, a, input, select, summary"):
@@ -458,7 +451,7 @@ def test_all_controls_have_names(browser: webdriver.Chrome, records: list[eraseb
 
 
 def test_500_runs_open_about_as_fast_as_24(
-    chromium: webdriver.Chrome, records: list[eraseblock.Record], results_folder: Path, tmp_path: Path
+    chromium: webdriver.Chrome, records: list[Record], results_folder: Path, tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
     page.write_text(build_page(many(records, 500)), encoding="utf-8")

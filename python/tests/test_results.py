@@ -8,12 +8,12 @@ import io
 import pytest
 from rich.console import Console
 
-import eraseblock
 from eraseblock.results import units
 from eraseblock.results.advice import advice_of
 from eraseblock.results.contest import contests_of
 from eraseblock.results.flatten import flatten
 from eraseblock.results.headline import HITS
+from eraseblock.results.record import Record
 from eraseblock.results.view import Row, groups_of, rows_of
 from eraseblock.terminal.table import print_results
 
@@ -50,7 +50,7 @@ def test_nesting_becomes_dots() -> None:
     assert flatten({"a": {"b": {"c": 1}, "d": [2]}, "e": None}) == {"a.b.c": 1, "a.d": [2], "e": None}
 
 
-def test_groups_are_traces_and_ftls(records: list[eraseblock.Record]) -> None:
+def test_groups_are_traces_and_ftls(records: list[Record]) -> None:
     rows = rows_of(records)
     assert [(row.ftl, len(group)) for group in groups_of(rows).values() for row in group[:1]] == [
         ("page", 12),
@@ -60,7 +60,7 @@ def test_groups_are_traces_and_ftls(records: list[eraseblock.Record]) -> None:
     assert {row.variant for row in rows} == {""}
 
 
-def test_a_further_axis_becomes_a_variant(records: list[eraseblock.Record]) -> None:
+def test_a_further_axis_becomes_a_variant(records: list[Record]) -> None:
     faster = copy.deepcopy(records[:2])
     for record in faster:
         record["config"]["host"]["speedup"] = 4.0
@@ -68,7 +68,7 @@ def test_a_further_axis_becomes_a_variant(records: list[eraseblock.Record]) -> N
     assert [row.variant for row in rows] == ["host.speedup = 1"] * 2 + ["host.speedup = 4"] * 2
 
 
-def test_options_tell_schemes_of_one_kind_apart(records: list[eraseblock.Record]) -> None:
+def test_options_tell_schemes_of_one_kind_apart(records: list[Record]) -> None:
     [bplru] = [r for r in records if r["config"]["buffer"]["scheme"]["kind"] == "bplru"][:1]
     other = copy.deepcopy(bplru)
     bplru["config"]["buffer"]["scheme"]["padding"] = True
@@ -79,13 +79,13 @@ def test_options_tell_schemes_of_one_kind_apart(records: list[eraseblock.Record]
     ]
 
 
-def leaders(records: list[eraseblock.Record]) -> list[bool]:
+def leaders(records: list[Record]) -> list[bool]:
     """Which of the runs of one contest have the most hits."""
     [contest] = contests_of(rows_of(records))
     return [contest.led_by(design, HITS) for design in contest.designs]
 
 
-def test_runs_not_trusted_never_win(records: list[eraseblock.Record]) -> None:
+def test_runs_not_trusted_never_win(records: list[Record]) -> None:
     group = copy.deepcopy(records[:4])
     best = max(range(4), key=lambda index: group[index]["hit_ratio"]["all"])
     assert leaders(group)[best]
@@ -94,7 +94,7 @@ def test_runs_not_trusted_never_win(records: list[eraseblock.Record]) -> None:
     assert any(leaders(group))
 
 
-def test_runs_that_knew_the_future_are_labelled_and_never_win(records: list[eraseblock.Record]) -> None:
+def test_runs_that_knew_the_future_are_labelled_and_never_win(records: list[Record]) -> None:
     group = copy.deepcopy(records[:4])
     best = max(range(4), key=lambda index: group[index]["hit_ratio"]["all"])
     name = rows_of(group)[best].scheme
@@ -105,7 +105,7 @@ def test_runs_that_knew_the_future_are_labelled_and_never_win(records: list[eras
     assert any(leaders(group))
 
 
-def test_each_size_ends_with_its_bound(records: list[eraseblock.Record]) -> None:
+def test_each_size_ends_with_its_bound(records: list[Record]) -> None:
     rows = rows_of(records[:4])
     console = Console(width=100, record=True, file=io.StringIO())
     print_results(console, rows)
@@ -127,7 +127,7 @@ def test_each_size_ends_with_its_bound(records: list[eraseblock.Record]) -> None
     assert "bound" not in console.export_text()
 
 
-def test_advice_is_said_once(records: list[eraseblock.Record]) -> None:
+def test_advice_is_said_once(records: list[Record]) -> None:
     changed = copy.deepcopy(records)
     for index, record in enumerate(changed):
         record["trusted"], record["reasons"] = True, []
@@ -140,7 +140,7 @@ def test_advice_is_said_once(records: list[eraseblock.Record]) -> None:
     ]
 
 
-def test_sentences_that_differ_in_numbers_are_one(records: list[eraseblock.Record]) -> None:
+def test_sentences_that_differ_in_numbers_are_one(records: list[Record]) -> None:
     changed = copy.deepcopy(records)
     for number, record in enumerate(changed):
         record["reasons"] = [f"behind for {number % 3 + 8} % of 2.5 s"] if number in (1, 5, 9, 2) else []
@@ -151,7 +151,7 @@ def test_sentences_that_differ_in_numbers_are_one(records: list[eraseblock.Recor
     assert one.count == 4
 
 
-def test_runs_all_over_the_place_are_counted(records: list[eraseblock.Record]) -> None:
+def test_runs_all_over_the_place_are_counted(records: list[Record]) -> None:
     changed = [copy.deepcopy(records[0]) for _ in range(12)]
     for number, record in enumerate(changed):
         record["config"]["host"]["speedup"] = float(number // 2 + 1)
@@ -162,7 +162,7 @@ def test_runs_all_over_the_place_are_counted(records: list[eraseblock.Record]) -
 
 
 def test_many_sentences_are_gathered_in_one_pass(
-    records: list[eraseblock.Record], monkeypatch: pytest.MonkeyPatch
+    records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = copy.deepcopy(records)
     for number, record in enumerate(changed):

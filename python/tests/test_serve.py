@@ -119,7 +119,10 @@ def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert "buffer.battery" in battery
     assert not (tmp_path / "y").exists()
     with served(image, *DRIVE):
-        assert "another process has this image open" in refused("serve", "--image", str(image))
+        assert "in use" in refused("serve", "--image", str(image))
+        other = refused("serve", "--image", str(image), "--socket", str(tmp_path / "other"))
+        assert "another process has this image open" in other
+        assert not (tmp_path / "other").exists()
         assert "another process" in refused("image", "check", str(image))
 
 
@@ -159,3 +162,31 @@ def test_a_real_client_copies_in_and_out(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
     assert here.read_bytes() == back.read_bytes()
+
+
+def test_a_recording_gives_the_same_flash_operations_in_the_simulation(cli: Cli, tmp_path: Path) -> None:
+    image, trace, report = tmp_path / "drive.img", tmp_path / "day.ebt", tmp_path / "served.json"
+    drive = tmp_path / "drive.toml"
+    drive.write_text(
+        'preset = "hbm-2010"\n[workload]\npath = "day.ebt"\n[nand]\nblocks_per_plane = 200\n'
+        '[ftl]\nexported = "16 MiB"\n[buffer]\nsize = "256 KiB"\n[precondition]\nstate = "empty"\n',
+        encoding="utf-8",
+    )
+    options = ("--config", str(drive), "--pace", "--record", str(trace), "--report", str(report))
+    with served(image, *options) as (process, _), Client(Path(f"{image}.sock")) as client:
+        for number in range(40):
+            client.ask(1, number % 7 * 70_000, data=b"x" * (number * 999 % 60_000 + 1))
+            client.ask(0, number * 50_000, 4096)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate()[0]
+        assert process.wait() == 0
+    assert f"81 requests are in {trace}\n" in said
+    assert "answers were late by" in said
+    found = json.loads(report.read_text(encoding="utf-8"))
+    [replayed] = json.loads(cli("run", str(drive), "--json").stdout)
+    for part in ("flash", "requests", "response_ns"):
+        assert found["drive"][part] == replayed[part]
+    again = cli("serve", "--image", str(image), "--record", str(trace))
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    other = cli("serve", "--image", str(image), "--record", str(tmp_path / "day.blkparse"))
+    assert (other.returncode, "trace convert" in other.stderr) == (2, True)

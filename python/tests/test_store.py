@@ -22,6 +22,7 @@ from eraseblock.cli import main
 from eraseblock.comparison import Comparison
 from eraseblock.experiments import Experiment
 from eraseblock.results.files import replace_file
+from eraseblock.results.record import Record
 from eraseblock.results.runs import JOURNAL_NAME, RunId, RunStore, Wanted, opened, read_runs
 from eraseblock.results.store import read_records
 from eraseblock.sweep import Outcome, split_errors
@@ -283,9 +284,7 @@ def test_a_folder_of_a_sweep_under_way_can_be_read(call: Call, trace: Path, tmp_
         eraseblock.save_results(read_records(out)[:1], out)
 
 
-def test_a_folder_without_single_runs_still_loads(
-    records: list[eraseblock.Record], call: Call, tmp_path: Path
-) -> None:
+def test_a_folder_without_single_runs_still_loads(records: list[Record], call: Call, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old/results.json").write_text(json.dumps(records[:3]), encoding="utf-8")
     assert read_records(tmp_path / "old") == records[:3]

@@ -15,6 +15,7 @@ import eraseblock
 from eraseblock import _core
 from eraseblock.results.files import replace_file
 from eraseblock.results.ownership import NAMES
+from eraseblock.results.record import Record
 from eraseblock.results.store import make_folder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="special files are those of POSIX")
@@ -118,7 +119,7 @@ def test_files_of_the_names_of_ours_are_looked_at(tmp_path: Path, name: str) -> 
 
 
 def test_the_files_of_others_are_not_replaced(
-    cli: Cli, trace: Path, records: list[eraseblock.Record], results_folder: Path, tmp_path: Path
+    cli: Cli, trace: Path, records: list[Record], results_folder: Path, tmp_path: Path
 ) -> None:
     name = "report.html"
     theirs = tmp_path / "theirs" / name
@@ -134,9 +135,7 @@ def test_the_files_of_others_are_not_replaced(
     assert theirs.read_text(encoding="utf-8") == "<!doctype html><title>mine</title>"
 
 
-def test_our_own_folders_are_used_again(
-    cli: Cli, trace: Path, records: list[eraseblock.Record], tmp_path: Path
-) -> None:
+def test_our_own_folders_are_used_again(cli: Cli, trace: Path, records: list[Record], tmp_path: Path) -> None:
     for _ in range(2):
         run = cli("compare", trace, *SMALL_SETS, "--buffers", "lru", "-o", "swept")
         assert run.returncode == 0, run.stderr

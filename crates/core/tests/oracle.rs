@@ -192,7 +192,7 @@ fn every_pair_is_built_or_refused_with_a_reason() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 25, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every pair over every array; the ways of replay and of writing back take turns.
     #[test]

@@ -18,7 +18,10 @@ mod schema;
 mod syntax;
 
 pub use convert::{ConvertOptions, Converted, convert};
-pub use eraseblock_traces::GenerateConfig;
+pub use eraseblock_core::buffer;
+pub use eraseblock_core::host::{Op, Request};
+pub use eraseblock_core::support::ids::Lpn;
+pub use eraseblock_traces::{GenerateConfig, Given};
 pub use error::ConfigError;
 pub use examples::examples_json;
 pub use experiment::Experiment;
@@ -28,6 +31,7 @@ pub use presets::preset_names;
 pub use registry::registry_json;
 pub use replace::check_replaceable;
 pub use run::{
-    Cache, ENGINE, How, Identity, InfoOptions, Progress, Record, RunError, Runner, run, trace_info,
+    Answers, Cache, ENGINE, How, Identity, InfoOptions, Progress, Record, Response, RunError,
+    Runner, Session, run, trace_info,
 };
 pub use schema::schema_json;

@@ -11,7 +11,7 @@ use crate::errors::{self, guard};
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Is told how a run gets on, and may end it.
-type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// Does long work without Python's lock; `callback(phase, done, total)` and Ctrl-C can end it.
 pub fn watched<T: Send>(
@@ -20,15 +20,24 @@ pub fn watched<T: Send>(
     work: impl FnOnce(Watch<'_>) -> Result<T, RunError> + Send,
 ) -> PyResult<T> {
     let mut reporter = Reporter::new(callback);
-    let outcome = py.detach(|| {
-        guard(|| {
-            work(&mut |at| {
-                if reporter.keep_going(at.phase, at.done, at.total) {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            })
+    let outcome = py.detach(|| guard(|| work(&mut |at| reporter.next_step(at))))?;
+    reporter.result()?;
+    outcome.map_err(errors::run)
+}
+
+/// The same for work that calls Python at every turn: it keeps Python's lock, which it would
+/// otherwise take and give back each time, and lets go of it between steps.
+pub fn watched_inside<T>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(Watch<'_>) -> Result<T, RunError>,
+) -> PyResult<T> {
+    let mut reporter = Reporter::new(callback);
+    let outcome = guard(|| {
+        work(&mut |at| {
+            // Whoever waits for the lock takes it here.
+            py.detach(|| ());
+            reporter.next_step(at)
         })
     })?;
     reporter.result()?;
@@ -46,6 +55,14 @@ impl Reporter {
     /// A reporter whose first call goes out at once.
     fn new(callback: Option<Py<PyAny>>) -> Self {
         Self { callback, next: Instant::now(), raised: None }
+    }
+
+    fn next_step(&mut self, at: Progress) -> ControlFlow<()> {
+        if self.keep_going(at.phase, at.done, at.total) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     }
 
     /// True while the run should go on.

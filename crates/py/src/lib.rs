@@ -1,22 +1,28 @@
-//! Python bindings: the extension module `eraseblock._core`. Conversion only; text goes in and JSON
-//! comes out.
+//! Python bindings: the extension module `eraseblock._core`. Conversion only: text, or columns of
+//! requests, goes in and JSON comes out; and what stands between the engine and a buffer scheme in
+//! Python.
 
+mod device;
 mod errors;
 mod interrupt;
 #[cfg(unix)]
 mod last_resort;
+mod requests;
+mod runner;
+mod scheme;
 #[cfg(unix)]
 mod serve;
 mod traces;
 
 use std::path::Path;
-use std::sync::LazyLock;
 
-use eraseblock_experiment::{self as experiment, Cache, How, Runner};
+use eraseblock_experiment::{self as experiment, Cache, How};
 use pyo3::prelude::*;
 
 use errors::{ConfigError, EraseblockError, InputError, SimulationError, guard};
-use interrupt::watched;
+use interrupt::{Watch, watched};
+use requests::Requests;
+use runner::RUNNER;
 
 /// Version of the engine.
 #[pyfunction]
@@ -64,23 +70,30 @@ fn resolve(
     Ok(resolved.map_err(errors::config)?.iter().map(experiment::Experiment::to_json).collect())
 }
 
-/// Reads each workload once for all runs of this process.
-static RUNNER: LazyLock<Runner> = LazyLock::new(Runner::default);
+/// A resolved experiment, and the requests that it has the hash of.
+fn read(json: &str, given: Option<&Requests>) -> PyResult<experiment::Experiment> {
+    let mut one = experiment::Experiment::from_json(json).map_err(errors::config)?;
+    if let Some(given) = given {
+        given.give(&mut one);
+    }
+    Ok(one)
+}
 
 /// Says which record a resolved experiment will give, as JSON: its key, and what the trace is
 /// called.
 ///
 /// Reads the trace, unless this process has done so; `progress` is that of `run`.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, progress=None))]
+#[pyo3(signature = (experiment_json, base, progress=None, given=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn identify(
     py: Python<'_>,
     experiment_json: String,
     base: String,
     progress: Option<Py<PyAny>>,
+    given: Option<PyRef<'_, Requests>>,
 ) -> PyResult<String> {
-    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    let one = read(&experiment_json, given.as_deref())?;
     let identity = watched(py, progress, |watch| RUNNER.identify(&one, Path::new(&base), watch))?;
     Ok(identity.to_json())
 }
@@ -89,8 +102,10 @@ fn identify(
 /// it would not.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
-fn hopeless(experiment_json: String) -> PyResult<Option<String>> {
-    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+#[pyo3(signature = (experiment_json, scheme=None))]
+fn hopeless(experiment_json: String, scheme: Option<Py<PyAny>>) -> PyResult<Option<String>> {
+    let mut one = read(&experiment_json, None)?;
+    scheme::bring(&mut one, scheme);
     Ok(one.hopeless())
 }
 
@@ -103,10 +118,12 @@ fn forget_filled(py: Python<'_>) {
 /// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
 /// to the file `events`. With `share` other runs of this process can start from the same filled
 /// drive, which is kept for them; with `cache` other commands can, where filling it took long.
+/// `given` are the requests of a workload that a program holds, `scheme` makes a buffer scheme that
+/// it has written.
 ///
 /// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false, cache=true))]
+#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false, cache=true, given=None, scheme=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 fn run(
@@ -118,13 +135,16 @@ fn run(
     events: Option<String>,
     share: bool,
     cache: bool,
+    given: Option<PyRef<'_, Requests>>,
+    scheme: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    let mut one = read(&experiment_json, given.as_deref())?;
+    let faults = scheme::bring(&mut one, scheme);
     let kept = if cache { Cache::of_user().map_err(errors::run)? } else { None };
     let events = events.as_deref().map(Path::new);
     let how = How { verify, events, share, cache: kept.as_ref() };
-    let record = watched(py, progress, |watch| RUNNER.run(&one, Path::new(&base), how, watch))?;
-    Ok(record.to_json())
+    let run = |watch: Watch<'_>| RUNNER.run(&one, Path::new(&base), how, watch);
+    Ok(faults.watched(py, progress, run)?.to_json())
 }
 
 /// The module that Python imports as `eraseblock._core`.
@@ -149,6 +169,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(forget_filled, module)?)?;
     #[cfg(unix)]
     last_resort::register(module)?;
+    device::register(module)?;
+    scheme::register(module)?;
     #[cfg(unix)]
     serve::register(module)?;
     traces::register(module)

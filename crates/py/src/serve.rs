@@ -1,6 +1,7 @@
 //! Drives with real bytes: images, and the server.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use eraseblock_experiment::Experiment;
 use eraseblock_serve::{self as serve, Address, Drive, Options, Ready};
@@ -63,30 +64,50 @@ fn image_export(py: Python<'_>, path: PathBuf, to: PathBuf) -> PyResult<()> {
     py.detach(|| guard(|| Drive::export(&path, &to)))?.map_err(failed)
 }
 
-/// Serves an image at a Unix socket, or at a port of this machine, until SIGTERM or SIGINT comes;
-/// `ready(json)` is called when clients can come, and may raise.
+/// How an image is served; `ServeOptions` in Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Served {
+    socket: Option<PathBuf>,
+    port: u16,
+    sync: bool,
+    pace: bool,
+    record: Option<PathBuf>,
+}
+
+/// Serves an image at a Unix socket, or at a port of this machine, until SIGTERM or SIGINT comes.
+/// `prepare()` is called when nobody else can listen there, before the image is opened, and
+/// `ready(json)` when clients can come; both may raise. What the server has done comes back as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, socket, port, sync, ready))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn image_serve(
     py: Python<'_>,
     path: PathBuf,
-    socket: Option<PathBuf>,
-    port: u16,
-    sync: bool,
+    options: Served,
+    prepare: Py<PyAny>,
     ready: Py<PyAny>,
-) -> PyResult<()> {
+) -> PyResult<Option<String>> {
+    let Served { socket, port, sync, pace, record } = options;
     let address = socket.map_or(Address::Loopback(port), Address::Unix);
-    let options = Options { address, sync };
-    let mut raised = None;
-    let tell = |at: &Ready| {
-        let told = Python::attach(|py| ready.call1(py, (at.to_json(),)).map(drop));
-        raised = told.err();
-        raised.is_none()
+    let options = Options { sync, pace, record, ..Options::at(address) };
+    let raised = Mutex::new(None);
+    let call = |callback: &Py<PyAny>, text: Option<String>| {
+        let called = Python::attach(|py| match text {
+            Some(text) => callback.call1(py, (text,)),
+            None => callback.call0(py),
+        });
+        let went_well = called.is_ok();
+        *raised.lock().unwrap_or_else(PoisonError::into_inner) = called.err();
+        went_well
     };
-    let served = py.detach(|| guard(|| serve::serve(&path, &options, tell)))?;
-    raised.map_or(Ok(()), Err)?;
-    served.map_err(failed)
+    let served = py.detach(|| {
+        guard(|| {
+            let tell = |at: &Ready| call(&ready, Some(at.to_json()));
+            serve::serve(&path, &options, || call(&prepare, None), tell)
+        })
+    })?;
+    raised.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)?;
+    served.map(|ended| ended.map(|ended| ended.to_json())).map_err(failed)
 }
 
 /// Adds all of this.

@@ -7,13 +7,14 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::interrupt::watched;
+use crate::requests::Requests;
 
 /// What the workload of a resolved experiment is like, as JSON.
 ///
 /// `progress(phase, done, total)` is called about ten times a second with the requests read; what
 /// it raises ends the reading.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, page_size=None, sample=None, progress=None))]
+#[pyo3(signature = (experiment_json, base, page_size=None, sample=None, progress=None, given=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn trace_info(
     py: Python<'_>,
@@ -22,8 +23,12 @@ fn trace_info(
     page_size: Option<String>,
     sample: Option<f64>,
     progress: Option<Py<PyAny>>,
+    given: Option<PyRef<'_, Requests>>,
 ) -> PyResult<String> {
-    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    let mut one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    if let Some(given) = given {
+        given.give(&mut one);
+    }
     let options = experiment::InfoOptions { page_size, sample };
     watched(py, progress, |watch| experiment::trace_info(&one, Path::new(&base), &options, watch))
 }
@@ -34,7 +39,7 @@ fn trace_info(
 /// `options_json` says how: `to`, `capacity`, `page_size`, `block_size`, `lossy`, `overwrite`.
 /// `progress` is called as that of `run`; what it raises ends the work, and no file is left.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, out, options_json, progress=None))]
+#[pyo3(signature = (experiment_json, base, out, options_json, progress=None, given=None))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
 fn trace_convert(
     py: Python<'_>,
@@ -43,8 +48,12 @@ fn trace_convert(
     out: String,
     options_json: String,
     progress: Option<Py<PyAny>>,
+    given: Option<PyRef<'_, Requests>>,
 ) -> PyResult<String> {
-    let one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    let mut one = experiment::Experiment::from_json(&experiment_json).map_err(errors::config)?;
+    if let Some(given) = given {
+        given.give(&mut one);
+    }
     watched(py, progress, |watch| {
         let options = ConvertOptions::from_json(&options_json)?;
         let converted =

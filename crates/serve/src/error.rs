@@ -42,6 +42,9 @@ pub enum Error {
     /// The drive has failed; what was answered before is in the image.
     #[error("the drive has failed, and can only be read: {0}")]
     Failed(String),
+    /// What is put to the drive cannot be written down.
+    #[error("{0}")]
+    Record(String),
     /// Where clients should come, nobody can listen.
     #[error("{address}: {source}")]
     Listen {

@@ -8,6 +8,7 @@ mod found;
 mod image;
 mod logical;
 mod ram;
+mod record;
 mod server;
 mod store;
 
@@ -15,4 +16,5 @@ pub use drive::{Checked, Drive, Failure, Info, Scrubbed};
 pub use error::Error;
 pub use found::{Damage, Found};
 pub use image::{Event, State, Stop, Tape};
-pub use server::{Address, Options, Ready, serve};
+pub use record::Recorder;
+pub use server::{Address, Ended, Options, Ready, serve};

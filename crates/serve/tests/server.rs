@@ -22,7 +22,14 @@ fn serves_what_the_environment_names() {
     let Some(image) = std::env::var_os("ERASEBLOCK_TEST_IMAGE") else { return };
     let image = PathBuf::from(image);
     let address = Address::Unix(image.with_extension("sock"));
-    serve(&image, &Options { address, sync: false }, |_| true).unwrap();
+    let asked = std::env::var("ERASEBLOCK_TEST_OPTIONS").unwrap();
+    let options = Options {
+        pace: asked.contains("pace"),
+        record: asked.contains("record").then(|| image.with_extension("ebt")),
+        ..Options::at(address)
+    };
+    let ended = serve(&image, &options, || true, |_| true).unwrap().unwrap();
+    std::fs::write(image.with_extension("json"), ended.to_json()).unwrap();
 }
 
 /// A server in a process of its own.
@@ -33,9 +40,15 @@ struct Server {
 
 impl Server {
     fn start(image: &Path) -> Self {
+        Self::start_with(image, "")
+    }
+
+    /// With some of the options `pace` and `record`.
+    fn start_with(image: &Path, options: &str) -> Self {
         let process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "serves_what_the_environment_names"])
             .env("ERASEBLOCK_TEST_IMAGE", image)
+            .env("ERASEBLOCK_TEST_OPTIONS", options)
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -183,6 +196,135 @@ fn many_requests_of_many_clients_are_under_way() {
     }
     server.client().flush().unwrap();
     assert!(server.end().success());
+}
+
+#[test]
+fn a_socket_that_is_taken_is_refused_before_anything_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s");
+    let _other = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let options = Options::at(Address::Unix(socket));
+    let none = || panic!("an image would be made");
+    let refused = serve(&folder.path().join("none"), &options, none, |_| true);
+    assert!(refused.unwrap_err().to_string().contains("in use"));
+}
+
+#[test]
+fn clients_that_take_no_answers_make_the_server_hold_little() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page");
+    let mut config =
+        serde_json::to_value(config(&json!("page"), json!({"scheme": "none", "size": "0 B"})))
+            .unwrap();
+    (config["nand"]["blocks_per_plane"], config["ftl"]["exported"]) = (700.into(), "36 MiB".into());
+    Drive::create(&path, &serde_json::from_value(config).unwrap()).unwrap();
+    let mut server = Server::start(&path);
+    let mut client = server.client();
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(&server.socket).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+    // Written, so that a read of it waits for flash.
+    client.write(0, &vec![7; 32 << 20], false).unwrap();
+    let most: u64 = 32 << 20;
+    let mut greedy: Vec<Client> = (0..4).map(|_| server.client()).collect();
+    for one in &mut greedy {
+        for _ in 0..10 {
+            one.ask((READ, 0), 0, most, &[]).unwrap();
+        }
+    }
+    for _ in 0..10 {
+        assert_eq!(client.call((READ, 0), 4096, 4, &[]), Ok((0, vec![7; 4])));
+    }
+    let status = format!("/proc/{}/status", server.process.id());
+    if let Ok(status) = std::fs::read_to_string(status) {
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(peak < 500 << 10, "{peak} KiB");
+    }
+    for _ in 0..10 {
+        assert_eq!(greedy[3].answer().unwrap().2.len() as u64, most);
+    }
+}
+
+/// What the server of an image has left.
+fn ended(image: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(image.with_extension("json")).unwrap()).unwrap()
+}
+
+#[test]
+fn answers_come_when_the_drive_would_give_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("paced");
+    let config = config(&json!("page"), json!({"scheme": "none", "size": "0 B"}));
+    Drive::create(&path, &config).unwrap();
+    let mut server = Server::start_with(&path, "pace");
+    let mut client = server.client();
+    let start = Instant::now();
+    for page in 0..64 {
+        client.write(page * 4096, &[page as u8; 4096], false).unwrap();
+    }
+    // Each takes 40 us on the bus and 200 us in the array, and one comes after the other.
+    assert!(start.elapsed() >= 64 * Duration::from_micros(240), "{:?}", start.elapsed());
+    let asked = Instant::now();
+    for page in 0..64 {
+        client.ask((READ, 0), page * 4096, 4096, &[]).unwrap();
+    }
+    for page in 0..64 {
+        assert_eq!(client.answer().unwrap().2, vec![page; 4096]);
+    }
+    // More at once than the drive takes; two chips.
+    assert!(asked.elapsed() >= 32 * Duration::from_micros(65), "{:?}", asked.elapsed());
+    assert!(server.end().success());
+    let ended = ended(&path);
+    assert_eq!(ended["lateness_ns"]["count"], 128);
+    assert_eq!(ended["drive"]["requests"]["completed"], 129, "and the last flush");
+    // What a request waits for its turn is the host's.
+    let response = &ended["drive"]["response_ns"]["write"];
+    assert_eq!((&response["p50"], &response["max"]), (&json!(240_000), &json!(240_000)));
+}
+
+#[test]
+fn what_many_clients_asked_for_is_recorded_as_the_drive_took_it() {
+    for options in ["record", "pace record"] {
+        let folder = tempfile::tempdir().unwrap();
+        for mapping in ["page", "fast"] {
+            let path = image(folder.path(), mapping);
+            let config = Drive::info(&path).unwrap().config;
+            let mut server = Server::start_with(&path, options);
+            let clients: Vec<Client> = (0..3).map(|_| server.client()).collect();
+            std::thread::scope(|scope| {
+                for (seed, mut client) in (0..).zip(clients) {
+                    scope.spawn(move || {
+                        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+                        for _ in 0..30 {
+                            let mut asked = 0;
+                            for _ in 0..rng.random_range(1..8) {
+                                let (at, length) = (rng.random_range(0..200) * 4096 + 512, 9000);
+                                let data = vec![3; length as usize];
+                                match rng.random_range(0..6) {
+                                    0..3 => client.ask((WRITE, 0), at, length, &data),
+                                    3 => client.ask((READ, 0), at, length, &[]),
+                                    4 => client.ask((ZEROES, 1), at, length, &[]),
+                                    _ => client.ask((FLUSH, 0), 0, 0, &[]),
+                                }
+                                .unwrap();
+                                asked += 1;
+                            }
+                            (0..asked).for_each(|_| _ = client.answer().unwrap());
+                        }
+                    });
+                }
+            });
+            assert!(server.end().success());
+            let served = ended(&path);
+            let simulated = common::simulated(&config, &path.with_extension("ebt"));
+            let simulated = serde_json::to_value(simulated).unwrap();
+            for part in ["flash", "requests", "response_ns", "hit_ratio"] {
+                assert_eq!(served["drive"][part], simulated[part], "{mapping}, {options}");
+            }
+        }
+    }
 }
 
 #[test]

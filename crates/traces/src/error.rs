@@ -23,6 +23,8 @@ enum Kind {
     Io { file: String, doing: String, source: io::Error },
     #[error("workload.{key}: {problem}")]
     Key { key: String, problem: String },
+    #[error("request {number}: {problem}")]
+    Request { number: u64, problem: String },
     #[error("{0}")]
     Fit(String),
     #[error("cancelled")]
@@ -75,6 +77,11 @@ impl TraceError {
     /// A key of the `[workload]` table has a value that cannot be.
     pub(crate) fn key(key: &str, problem: impl Into<String>) -> Self {
         Self(Box::new(Kind::Key { key: key.to_owned(), problem: problem.into() }))
+    }
+
+    /// A request that a program gave cannot be; counted from 0.
+    pub(crate) fn request(number: u64, problem: String) -> Self {
+        Self(Box::new(Kind::Request { number, problem }))
     }
 
     /// The workload and the drive do not go together.

@@ -33,7 +33,7 @@ mod workload;
 mod write;
 
 pub use characterise::{CharacteriseOptions, Profile};
-pub use config::{FitMode, Ops, Volumes, WorkloadConfig};
+pub use config::{FitMode, Given, Ops, Volumes, WorkloadConfig};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{
@@ -48,6 +48,6 @@ pub use workload::{
     Figures, LeftOut, SelectedRequests, TraceIdentity, TraceSummary, VolumeFigures, Workload,
 };
 pub use write::{
-    HeldVolumes, Holds, Losses, PackedWriter, Packing, Place, WriteFormat, WriteOptions,
-    WriteReport, write_formats, write_trace,
+    HeldVolumes, Holds, Losses, PackedWriter, Packing, Place, TraceWriter, WriteFormat,
+    WriteOptions, WriteReport, write_formats, write_trace,
 };

@@ -22,15 +22,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if quick.answer(tokens):
             sys.stdout.flush()
             return 0
+        from eraseblock.cli import dash
         from eraseblock.cli.app import build_app
 
         # Without a command it is the help that is asked for.
         app = build_app(None if not tokens or tokens[0].startswith("-") else tokens[0])
         if own:
             interrupts.raise_interrupts()
-        code = app(
-            tokens, exit_on_error=False, print_error=False, verbose=False, result_action="return_value"
-        )
+        with dash.resolved(tokens) as call:
+            code = app(
+                call, exit_on_error=False, print_error=False, verbose=False, result_action="return_value"
+            )
         sys.stdout.flush()
         if own:
             interrupts.end_at_once()
@@ -47,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code, message = _explain(error)
         if message is None:
             raise
-        say_error(message)
+        from eraseblock.cli import dash
+
+        say_error(dash.plain(message))
         return code
 
 
@@ -87,7 +91,10 @@ def _explain_call(error: Exception) -> tuple[int, str | None]:
         case UnusedCliTokensError(unused_tokens=tokens):
             return 2, f"more than this command takes: {' '.join(tokens or ())} (see --help)"
         case UnknownOptionError(token=token) if token.value == "-":
-            return 2, "-: files are read and written by name; save what comes through a pipe first"
+            return (
+                2,
+                "-: is stdin where a trace or an experiment is read, and stdout where a trace is written",
+            )
         case CycloptsError():
             return 2, f"{error} (see --help)"
         case _:

@@ -19,7 +19,20 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 
 
 # Every command, in the order of the help.
-_COMMANDS = ("compare", "run", "list", "schema", "trace", "report", "serve", "image")
+_COMMANDS = (
+    "compare",
+    "advise",
+    "tune",
+    "run",
+    "list",
+    "schema",
+    "trace",
+    "report",
+    "serve",
+    "image",
+    "completion",
+    "man",
+)
 
 
 def build_app(asked: str | None) -> App:
@@ -49,11 +62,23 @@ def build_app(asked: str | None) -> App:
 
 def _add(app: App, name: str) -> None:
     """Import a command and add it."""
+
+    def whole() -> App:
+        return build_app(None)
+
     match name:
         case "compare":
             from eraseblock.cli import compare
 
             app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)
+        case "advise":
+            from eraseblock.cli import advise
+
+            app.command(advise.advise, help_epilogue=advise.EXAMPLES, usage=advise.USAGE)
+        case "tune":
+            from eraseblock.cli import tune
+
+            app.command(tune.tune, help_epilogue=tune.EXAMPLES, usage=tune.USAGE)
         case "run":
             from eraseblock.cli import run
 
@@ -82,3 +107,11 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import image
 
             app.command(image.app)
+        case "completion":
+            from eraseblock.cli import completion
+
+            app.command(completion.command(whole), name=name, help_epilogue=completion.EXAMPLES)
+        case "man":
+            from eraseblock.cli import man
+
+            app.command(man.command(whole), name=name, help_epilogue=man.EXAMPLES)

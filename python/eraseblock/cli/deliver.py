@@ -35,6 +35,10 @@ def deliver(
     What was left out beforehand, and why, is named with what did not run.
     """
     options.showing()  # A misspelt column is told before anything runs.
+    if options.explain:
+        from eraseblock.explain.sentence import asked
+
+        experiments = asked(experiments)
     with finished(experiments, options.handling(), CommandLine()) as done:
         for sentence in (done.found, done.left_out):
             if sentence:
@@ -52,9 +56,12 @@ def deliver(
         report = done.write(missing)
         _print(done, report, options)
         _say_missing(missing, failures, len(done.outcomes))
+        if done.handed_in:
+            say_error(done.handed_in)
     if any(isinstance(outcome.error, _core.SimulationError) for outcome in failures):
         return 1
-    return 0 if done.records and not failures else 2
+    # A shard of few runs may have none.
+    return 0 if (done.records or done.handed_in) and not failures else 2
 
 
 def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
@@ -63,8 +70,13 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
     as_json = options.as_json
     if as_json:
         sys.stdout.write(_json(done))
-    else:
+    elif not done.handed_in:
         _print_tables(done, options.showing())
+        if options.explain and not done.handed_in:
+            from eraseblock.results.view import names_of
+            from eraseblock.terminal.explain import print_explanations
+
+            print_explanations(out(), done.records, names_of([one["config"] for one in done.records]))
     if report is not None:
         console = err() if as_json else out()
         # As it is: a name may have brackets, which would be taken for markup.

@@ -49,6 +49,14 @@ Sensitivity = Annotated[
         "switched, one at a time, and say which conclusions move.",
     ),
 ]
+Explain = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Say what the slowest requests wait for: room in the buffer, dies, the bus, merges, collection; "
+        "with a waterfall of the slowest.",
+    ),
+]
 # Text, since a path forgets that it ended in a slash, which asks for a folder.
 Events = Annotated[
     str | None,
@@ -64,6 +72,14 @@ Prune = Annotated[
     bool,
     Parameter(
         negative="", help="With -o: drop what the folder holds of other sweeps, traces and engine versions."
+    ),
+]
+Shards = Annotated[
+    str | None,
+    Parameter(
+        name="--shard",
+        help="With -o: only a share of the runs, as in 2/4, the second of four; the others run on other "
+        "machines. When all have ended, the same command without it makes the results.",
     ),
 ]
 
@@ -98,15 +114,18 @@ class RunOptions:
     fresh: Fresh = False
     prune: Prune = False
     sensitivity: Sensitivity = False
+    explain: Explain = False
     events: Events = None
     sort: Sort = None
     columns: Columns = None
     top: Top = None
     all_: All = False
     no_cache: NoCache = False
+    shard: Shards = None
 
     def handling(self) -> Handling:
         """The same for the engine."""
+        from eraseblock.results.shards import Shard
         from eraseblock.running import Handling
 
         return Handling(
@@ -116,6 +135,7 @@ class RunOptions:
             folder=self.output,
             fresh=self.fresh,
             prune=self.prune,
+            shard=None if self.shard is None else Shard.parse(self.shard, "--shard"),
             sensitivity=self.sensitivity,
             cache=not self.no_cache,
         )

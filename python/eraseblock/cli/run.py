@@ -12,6 +12,7 @@ Examples:
     eraseblock run experiment.toml
     eraseblock run experiment.toml --set seed=7 --verify
     eraseblock run experiment.toml --set 'buffer.size=["1 MiB", "4 MiB"]'
+    eraseblock run experiment.toml --explain
     eraseblock run experiment.toml --events decisions.jsonl.zst
     eraseblock run experiment.toml --json -o out/experiment > records.json
     eraseblock run experiment.toml --sensitivity -o out/experiment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ Examples:
     eraseblock serve --image drive.img --device nvme-tlc
     eraseblock serve --image drive.img --socket /tmp/drive.sock
     eraseblock serve --image drive.img --port 10809 --sync
+    eraseblock serve --image drive.img --pace --record day.ebt
 
 Ctrl-C or SIGTERM answers what is under way, stores everything and ends.
 """
@@ -42,6 +44,22 @@ def serve(
             negative="", help="What clients are promised outlasts a crash of this machine, too; slower."
         ),
     ] = False,
+    pace: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Answer when the simulated drive would, and say at the end how late answers were.",
+        ),
+    ] = False,
+    record: Annotated[
+        Path | None,
+        Parameter(
+            help="Write all that the drive is asked to this trace (.ebt, .ebt.zst), for every other command."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, Parameter(help="Write what the drive has done to this file at the end, as JSON.")
+    ] = None,
 ) -> None:
     """Serve the drive in an image to NBD clients: any buffer and FTL, with the bytes behind it.
 
@@ -55,12 +73,17 @@ def serve(
     if port is not None and not 0 <= port <= 0xFFFF:
         raise _core.ConfigError(f"--port: found {port}, expected 0 to 65535")
     drive = images.drive_of(device, config, set_ or [])
-    if drive is not None and image.exists():
-        _core.image_is(str(image), drive.text)
-    elif drive is not None:
-        images.create(image, drive)
-    elif not image.exists():
+    if drive is None and not image.exists():
         raise _core.InputError(f"{image}: no such image; name a drive with --device or --config to make one")
+    hold = ExitStack()
+
+    def prepare() -> None:
+        if drive is not None and image.exists():
+            _core.image_is(str(image), drive.text)
+        elif drive is not None:
+            images.create(image, drive)
+        # Ctrl-C ended all of that at once; from now on the server ends in order.
+        hold.enter_context(interrupts.handed_over())
 
     def ready(text: str) -> None:
         found = json.loads(text)
@@ -70,5 +93,24 @@ def serve(
         sys.stdout.flush()
 
     address = None if port is not None else str(socket or image.with_name(image.name + ".sock"))
-    with interrupts.handed_over():
-        _core.image_serve(str(image), address, port or 0, sync, ready)
+    options: _core.ServeOptions = {
+        "socket": address,
+        "port": port or 0,
+        "sync": sync,
+        "pace": pace,
+        "record": None if record is None else str(record),
+    }
+    if report is not None:
+        _core.check_replaceable(str(report))
+    with hold:
+        ended = _core.image_serve(str(image), options, prepare, ready)
+        if ended is None:
+            return
+        if report is not None:
+            report.write_text(ended + "\n", encoding="utf-8")
+        found = json.loads(ended)
+        if found["recorded"] is not None:
+            sys.stdout.write(f"{found['recorded']} requests are in {record}\n")
+        if late := found["lateness_ns"]:
+            half, most, all_ = (f"{late[part] / 1000:.0f} us" for part in ("p50", "p99", "max"))
+            sys.stdout.write(f"answers were late by {half} (half), {most} (99 %), {all_} (all)\n")

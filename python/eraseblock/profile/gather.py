@@ -15,7 +15,7 @@ Info = dict[str, Any]
 
 
 def plan(
-    traces: Sequence[str],
+    traces: Sequence[Any],
     *,
     workload: Mapping[str, Any] | None = None,
     sets: Sets = (),
@@ -34,6 +34,8 @@ def characterise(
     progress: Progress | None = None,
 ) -> Info:
     """What the workload of an experiment is like; what `progress` raises ends it."""
-    text = _core.trace_info(experiment.text, str(experiment.base), page_size, sample, progress)
+    text = _core.trace_info(
+        experiment.text, str(experiment.base), page_size, sample, progress, experiment.given
+    )
     info: Info = json.loads(text)
     return info

@@ -29,11 +29,15 @@ def check_name(path: Path) -> None:
 
 def save(infos: Sequence[Mapping[str, Any]], path: Path, *, dark: bool = False) -> None:
     """Write all plots of all workloads into one file."""
-    import vl_convert
-
     from eraseblock.profile.charts import picture
 
-    spec = picture(infos).to_dict()
+    save_spec(picture(infos).to_dict(), ", ".join(str(info["name"]) for info in infos), path, dark=dark)
+
+
+def save_spec(spec: dict[str, Any], name: str, path: Path, *, dark: bool = False) -> None:
+    """Write a Vega-Lite specification as a file of the kind that its ending tells; pages have this name."""
+    import vl_convert
+
     # The theme is laid over it.
     del spec["config"]
     theme = config("dark" if dark else "light")
@@ -43,7 +47,7 @@ def save(infos: Sequence[Mapping[str, Any]], path: Path, *, dark: bool = False) 
         case ".svg":
             content = vl_convert.vegalite_to_svg(spec, config=theme).encode()
         case _:
-            content = _page(spec, ", ".join(str(info["name"]) for info in infos)).encode()
+            content = _page(spec, name).encode()
     replace_file(path, [content])
 
 

@@ -109,21 +109,29 @@ class Journal:
 
     def append(self, body: bytes) -> Line:
         """Add an object; it is on the disk when this returns."""
-        sealed = _sealed(body)
-        line = Line(self._end, len(sealed))
+        return self.extend([body])[0]
+
+    def extend(self, bodies: Iterable[bytes]) -> list[Line]:
+        """Add objects, with one wait for the disk: all of them, or none."""
+        lines: list[Line] = []
+        end = self._end
         with naming(self.path):
             try:
-                self._file.seek(line.offset)
-                written = 0
-                while written < len(sealed):
-                    written += self._file.write(sealed[written:])
+                self._file.seek(end)
+                for body in bodies:
+                    sealed = _sealed(body)
+                    written = 0
+                    while written < len(sealed):
+                        written += self._file.write(sealed[written:])
+                    lines.append(Line(end, len(sealed)))
+                    end += len(sealed)
                 os.fsync(self._file.fileno())
             except OSError:
                 # Half a line would take the next one with it.
-                self._file.truncate(line.offset)
+                self._file.truncate(self._end)
                 raise
-        self._end += len(sealed)
-        return line
+        self._end = end
+        return lines
 
     def read(self, line: Line) -> bytes:
         """The object of a line."""
@@ -157,6 +165,16 @@ class Journal:
         while len(parts) < line.length and (part := self._file.read(line.length - len(parts))):
             parts += part
         return bytes(parts)
+
+
+def read_line(path: Path, line: Line) -> bytes:
+    """The object of a line of a journal that another process may be appending to."""
+    with path.open("rb") as file:
+        file.seek(line.offset)
+        body = _unsealed(file.read(line.length))
+    if body is None:
+        raise _core.InputError(f"{path}: byte {line.offset} has changed since the file was read")
+    return body
 
 
 def begins_journal(path: Path) -> bool:

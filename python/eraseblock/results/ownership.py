@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eraseblock import _core
 from eraseblock.results.journal import begins_journal
+from eraseblock.results.shards import journals
 
 # What is made from runs, in the order in which people would look for it. The files of runs guard themselves.
 NAMES = (
@@ -43,7 +44,7 @@ def is_ours(folder: Path) -> bool:
     """Whether a journal of runs, results or a report of eraseblock is there."""
     claims = _head(folder / "reproduction.json")
     return (
-        begins_journal(folder / _JOURNAL)
+        any(begins_journal(path) for path in (folder / _JOURNAL, *journals(folder)))
         or _GENERATOR in _head(folder / "report.html")
         or _head(folder / "results.json").startswith(_RECORDS)
         or (claims.startswith(_CLAIMS) and b'"papers": [' in claims)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.results import locks, shards
 from eraseblock.results.files import drop_parts
-from eraseblock.results.journal import Journal, Line, Scan, last_object
+from eraseblock.results.journal import Journal, Line, Scan, last_object, read_line
 from eraseblock.results.record import Record
+from eraseblock.results.shards import Shard
 
 JOURNAL_NAME = "runs.jsonl"
-LOCK_NAME = "runs.lock"
 _RECORD = b',"record":'
 # A label of runs that stand for another reading of a paper: they are no part of the results proper.
 READING = "reading"
@@ -81,21 +79,37 @@ class LeftOut:
 class RunStore:
     """The runs of one folder, open for one process; `opened` opens it. Threads may add runs at once."""
 
-    def __init__(self, folder: Path, *, fresh: bool = False, prune: bool = False) -> None:
-        """Read what is stored. `fresh`: run all of it anew; `prune`: drop what the sweep does not ask for."""
+    def __init__(
+        self, folder: Path, *, fresh: bool = False, prune: bool = False, shard: Shard | None = None
+    ) -> None:
+        """Read what is stored. `fresh`: run all of it anew; `prune`: drop what the sweep does not ask for.
+
+        `shard`: a share of the sweep, stored in a journal of its own. Otherwise the runs of all shards that
+        were at work here are taken over, and their journals removed.
+        """
         self.folder = folder
+        self.shard = shard
         self.found = 0
+        # Those of the wanted runs that are to be run here.
+        self._own: set[RunId] = set()
+        # What others have stored, of which this process changes nothing.
+        self._elsewhere: dict[RunId, tuple[Path, Line]] = {}
         self._fresh, self._prune = fresh, prune
         self._turn = threading.Lock()
         self._plan: list[Wanted] = []
-        self._journal = Journal(folder / JOURNAL_NAME)
+        own = folder / JOURNAL_NAME if shard is None else shard.journal(folder)
+        self._journal = Journal(own)
         try:
             scan, lines = self._journal.lines()
             self._contents = _Contents(lines)
+            self.notices = scan.sentences()
+            if shard is None:
+                self._take_over()
+            else:
+                self._look_around(own)
         except BaseException:
             self._journal.close()
             raise
-        self.notices = scan.sentences()
 
     def close(self) -> None:
         """Store nothing more; a run that is being stored is stored first."""
@@ -105,25 +119,40 @@ class RunStore:
     def begin(self, wanted: Sequence[Wanted]) -> None:
         """Say which runs the folder's results are made of, in their order; counts those that are there."""
         self._plan = list(wanted)
+        self._own = {one.id for one in wanted}
+        if self.shard is not None:
+            mine = self.shard.share(one.id.key for one in wanted)
+            self._own = {one for one in self._own if one.key in mine}
         runs, ids = self._contents.runs, {one.id for one in wanted}
         if self._fresh:
             self._keep({id_: line for id_, line in runs.items() if id_ not in ids})
         elif self._prune:
             self._keep({id_: line for id_, line in runs.items() if id_ in ids})
-        self.found = sum(one.id in self._contents.runs for one in wanted)
+        self.found = sum(self.asks_for(one) and one in self for one in wanted)
         plan = _plan_of(wanted)
         if plan != self._contents.plan:
             self._append({"plan": plan})
             self._contents.plan = plan
 
     def __contains__(self, wanted: Wanted) -> bool:
-        return wanted.id in self._contents.runs
+        return wanted.id in self._contents.runs or wanted.id in self._elsewhere
+
+    def asks_for(self, wanted: Wanted) -> bool:
+        """Whether the run belongs to what is run here, stored already or not."""
+        return wanted.id in self._own
+
+    @property
+    def asked_for(self) -> int:
+        """How many of the wanted runs belong to what is run here."""
+        return sum(self.asks_for(one) for one in self._plan)
 
     def get(self, wanted: Wanted) -> Record | None:
         """The record of a run, under the names that `wanted` has for things."""
         with self._turn:
             line = self._contents.runs.get(wanted.id)
             body = None if line is None else self._journal.read(line)
+        if body is None and wanted.id in self._elsewhere:
+            body = read_line(*self._elsewhere[wanted.id])
         return None if body is None else wanted.relabel(json.loads(body)["record"])
 
     def add(self, run: RunId, record: str) -> None:
@@ -137,10 +166,12 @@ class RunStore:
     def done(self) -> int:
         """How many of the wanted runs are stored; one that is being stored is waited for."""
         with self._turn:
-            return sum(one in self for one in self._plan)
+            return sum(self.asks_for(one) and one in self for one in self._plan)
 
     def left_out(self) -> LeftOut:
-        """What is stored beside the wanted runs."""
+        """What is stored beside the wanted runs; a shard leaves that to whoever takes its runs over."""
+        if self.shard is not None:
+            return LeftOut(0, 0)
         ids = {one.id for one in self._plan}
         others = [run for run in self._contents.runs if run not in ids]
         foreign = sum(run.engine != _core.engine() for run in others)
@@ -150,6 +181,32 @@ class RunStore:
         """Note that results.json and the other files hold what the journal says."""
         if last_object(self._journal.path) != _DELIVERED:
             self._append({"delivered": True})
+
+    def _take_over(self) -> None:
+        for path in shards.journals(self.folder):
+            runs: list[RunId] = []
+
+            def new(scan: Scan, runs: list[RunId] = runs) -> Iterator[bytes]:
+                for _, body in scan:
+                    run = _run_of(body)
+                    if run is not None and run not in self._contents.runs and run not in runs:
+                        runs.append(run)
+                        yield body
+
+            with path.open("rb") as file:
+                scan = Scan(path, file)
+                lines = self._journal.extend(new(scan))
+            self._contents.runs.update(zip(runs, lines, strict=True))
+            self.notices += scan.sentences()
+            path.unlink()
+
+    def _look_around(self, own: Path) -> None:
+        whole = self.folder / JOURNAL_NAME
+        for path in ([whole] if whole.exists() else []) + shards.journals(self.folder):
+            if path != own:
+                with path.open("rb") as file:
+                    found = _Contents(iter(Scan(path, file))).runs
+                self._elsewhere |= {run: (path, line) for run, line in found.items()}
 
     def _append(self, entry: dict[str, Any]) -> None:
         with self._turn:
@@ -169,19 +226,30 @@ class _Contents:
         self.runs: dict[RunId, Line] = {}
         self.plan: dict[str, Any] | None = None
         for line, body in lines:
-            if body.startswith(b'{"run":'):
-                head, _, _ = body.partition(_RECORD)
-                self.runs[RunId.of(json.loads(head + b"}")["run"])] = line
+            if (run := _run_of(body)) is not None:
+                self.runs[run] = line
             else:
                 self.plan = json.loads(body).get("plan", self.plan)
 
 
+def _run_of(body: bytes) -> RunId | None:
+    """Which run an object of a journal is; none if it is something else."""
+    if not body.startswith(b'{"run":'):
+        return None
+    head, _, _ = body.partition(_RECORD)
+    return RunId.of(json.loads(head + b"}")["run"])
+
+
 @contextmanager
-def opened(folder: Path, *, fresh: bool = False, prune: bool = False) -> Iterator[RunStore]:
-    """A folder's runs, for this process alone."""
-    with _locked(folder):
-        drop_parts(folder / JOURNAL_NAME)
-        store = RunStore(folder, fresh=fresh, prune=prune)
+def opened(
+    folder: Path, *, fresh: bool = False, prune: bool = False, shard: Shard | None = None
+) -> Iterator[RunStore]:
+    """A folder's runs, for this process alone; with a shard for those that work on the others, too."""
+    if shard is not None:
+        shard.journal(folder).parent.mkdir(exist_ok=True)
+    with locks.alone(folder) if shard is None else locks.one_of_several(folder, shard):
+        drop_parts(folder / JOURNAL_NAME if shard is None else shard.journal(folder))
+        store = RunStore(folder, fresh=fresh, prune=prune, shard=shard)
         try:
             yield store
         finally:
@@ -190,12 +258,12 @@ def opened(folder: Path, *, fresh: bool = False, prune: bool = False) -> Iterato
 
 def has_runs(folder: Path) -> bool:
     """Whether runs were stored one by one in this folder."""
-    return (folder / JOURNAL_NAME).exists()
+    return (folder / JOURNAL_NAME).exists() or bool(shards.journals(folder))
 
 
 def is_delivered(folder: Path) -> bool:
     """Whether results.json and the other files are those of the journal's last state."""
-    return last_object(folder / JOURNAL_NAME) == _DELIVERED
+    return not shards.journals(folder) and last_object(folder / JOURNAL_NAME) == _DELIVERED
 
 
 @dataclass(frozen=True)
@@ -209,17 +277,22 @@ class Stored:
 
 def read_runs(folder: Path) -> Stored:
     """The runs of a folder, as far as they have ended. Takes no lock: a sweep may be at work."""
-    path = folder / JOURNAL_NAME
-    records = []
-    with path.open("rb") as file:
-        scan = Scan(path, file)
-        contents = _Contents(iter(scan))
-        plan = [one for one in _wanted_of(contents.plan) if READING not in one.labels]
-        for one in plan:
-            if (line := contents.runs.get(one.id)) is not None:
-                file.seek(line.offset)
-                records.append(one.relabel(json.loads(file.read(line.length))["record"]))
-    return Stored(records, len(plan), scan.sentences())
+    notices: list[str] = []
+    runs: dict[RunId, tuple[Path, Line]] = {}
+    asked = None
+    # Shards come last: what they are at work on is newer than what the others' journal asked for.
+    for path in [folder / JOURNAL_NAME, *shards.journals(folder)]:
+        if not path.exists():
+            continue
+        with path.open("rb") as file:
+            scan = Scan(path, file)
+            contents = _Contents(iter(scan))
+        runs |= {run: (path, line) for run, line in contents.runs.items()}
+        asked = contents.plan or asked
+        notices += scan.sentences()
+    plan = [one for one in _wanted_of(asked) if READING not in one.labels]
+    records = [one.relabel(json.loads(read_line(*runs[one.id]))["record"]) for one in plan if one.id in runs]
+    return Stored(records, len(plan), notices)
 
 
 def _plan_of(wanted: Sequence[Wanted]) -> dict[str, Any]:
@@ -248,34 +321,3 @@ def _compact(entry: dict[str, Any]) -> bytes:
 
 
 _DELIVERED = _compact({"delivered": True})
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes away; the system drops the lock of a process that dies."""
-    from filelock import FileLock, Timeout
-
-    path = folder / LOCK_NAME
-    _core.check_replaceable(str(path))
-    lock = FileLock(path)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise _core.InputError(
-            f"{folder}: {_holder(path)} is at work in this folder; "
-            "wait until it has ended, or name another folder"
-        ) from None
-    try:
-        holder = {"process": os.getpid(), "host": socket.gethostname(), "since": f"{datetime.now():%F %T}"}
-        path.write_bytes(_compact(holder))
-        yield
-        path.write_bytes(b"")
-    finally:
-        lock.release()
-
-
-def _holder(path: Path) -> str:
-    with suppress(OSError, ValueError, KeyError):
-        holder = json.loads(path.read_bytes())
-        return f"process {holder['process']} on {holder['host']} (since {holder['since']})"
-    return "another process"

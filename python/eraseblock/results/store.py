@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eraseblock import _core
 from eraseblock.experiments import unreadable
 from eraseblock.results.files import drop_parts, replace_file
-from eraseblock.results.flatten import columns_of
+from eraseblock.results.frame import to_frame
 from eraseblock.results.ownership import check_owner
 from eraseblock.results.record import Record
 from eraseblock.results.runs import has_runs, is_delivered, read_runs
@@ -33,20 +33,6 @@ def records_json(records: Sequence[Record]) -> str:
     """The records as a JSON array, one record on each line."""
     lines = ",\n".join(json.dumps(record, ensure_ascii=False, separators=(", ", ": ")) for record in records)
     return f"[\n{lines}\n]\n" if lines else "[]\n"
-
-
-def to_frame(records: Sequence[Record]) -> polars.DataFrame:
-    """One row per record, nested keys as dotted columns."""
-    import polars
-
-    rows = [columns_of(record) for record in records]
-    names: dict[str, None] = {}
-    for row in rows:
-        names.update(dict.fromkeys(row))
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return polars.DataFrame(
-        {name: polars.Series(name, values, strict=False) for name, values in columns.items()}
-    )
 
 
 def make_folder(folder: Path) -> None:

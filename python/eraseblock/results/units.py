@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+
+from eraseblock import _core
 
 _SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _DECIMAL_SIZES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -17,6 +20,24 @@ def bytes_of(text: str) -> int:
     """Bytes of a size in the engine's own spelling, such as `16 MiB`."""
     number, unit = text.split()
     return int(number) * (_SIZES | _DECIMAL_SIZES)[unit]
+
+
+def nanoseconds_of(what: str, text: str) -> int:
+    """Whole ns of a time such as `1.5 ms`; messages call it `what`.
+
+    Raises:
+        InputError: it is no time.
+    """
+    from decimal import Decimal, InvalidOperation
+
+    match = re.fullmatch(r"\s*([0-9.]+)\s*(ns|us|ms|s)\s*", text)
+    try:
+        scaled = Decimal(match[1]) * int(dict(_TIMES)[match[2]]) if match else None
+    except InvalidOperation:
+        scaled = None
+    if scaled is None or scaled != int(scaled):
+        raise _core.InputError(f'{what}: found {text!r}, expected a time such as "1.5 ms", in whole ns')
+    return int(scaled)
 
 
 def number_of(text: str) -> float | None:

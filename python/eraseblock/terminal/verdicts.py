@@ -13,9 +13,9 @@ from eraseblock.results.advice import advice_of
 from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.headline import Column
 from eraseblock.results.view import Row
+from eraseblock.terminal.names import styled
 
 _FIRST_CLAUSE = re.compile("[:;]")
-_NAME = re.compile("`([^`]+)`")
 
 
 def print_verdicts(
@@ -35,17 +35,6 @@ def print_verdicts(
         title = f"{one.title}, under {one.trace}" if several else one.title
         console.print(Text(title, "bold"))
         for sentence in one.sentences:
-            console.print(Padding(_styled(sentence), (0, 0, 0, 2)))
+            console.print(Padding(styled(sentence), (0, 0, 0, 2)))
     for sentence in drives_of(conclusions):
-        console.print(_styled(sentence))
-
-
-def _styled(sentence: str) -> Text:
-    """Names stand out by weight, not by quotes."""
-    text = Text()
-    for index, part in enumerate(_NAME.split(sentence)):
-        text.append(part, "bold cyan" if index % 2 else "")
-    place, colon, _ = text.plain.partition(": ")
-    if colon and len(place) < 40:
-        text.stylize("bold", 0, len(place))
-    return text
+        console.print(styled(sentence))

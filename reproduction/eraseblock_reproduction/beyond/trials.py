@@ -9,8 +9,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from eraseblock import Experiment, Record
-from eraseblock.toolkit import Config, Outcome, bytes_of, split_errors
+from eraseblock import Experiment
+from eraseblock.toolkit import Config, Outcome, Record, bytes_of, split_errors
 from eraseblock_reproduction.beyond.study import KEYS
 
 # A run is cut into this many parts of about equally many requests.

@@ -9,6 +9,7 @@ pub mod blas;
 pub mod block_lru;
 pub mod bpac;
 pub mod bplru;
+pub mod brought;
 pub mod cave;
 pub mod cbm;
 pub mod cflru;
@@ -444,7 +445,7 @@ pub trait Buffer: std::fmt::Debug + Send {
 
 crate::registry! {
     /// Replacement scheme: a name, or a table with `kind` and the scheme's options.
-    "buffer scheme" BufferConfig builds Box<dyn Buffer>, from Shape;
+    "buffer scheme" BufferConfig builds Box<dyn Buffer>, from Shape, or Brought in brought;
     "none" => None in none,
     "fifo" => Fifo in fifo,
     "clock" => Clock in clock,

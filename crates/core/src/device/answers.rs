@@ -30,6 +30,16 @@ impl Observer for Answers {
     }
 }
 
+/// Asks a buffer that is in no registry after each decision whether it can go on.
+#[derive(Debug)]
+pub(super) struct Brought;
+
+impl Observer for Brought {
+    fn on_access(&mut self, _: &Decision<'_>, buffer: &dyn Buffer) -> Result<Hears, Fault> {
+        buffer.check().map(|()| Hears::Yes).map_err(Fault::Observer)
+    }
+}
+
 /// Whether an answer says of a page what the buffer then does.
 #[inline]
 fn is_right(lpn: Lpn, answer: Answer, out: &Outcome, buffer: &dyn Buffer) -> bool {

@@ -1,12 +1,12 @@
 //! Building a drive of its parts, and what a configuration may not ask for.
 
-use super::answers::Answers;
+use super::answers::{Answers, Brought};
 use super::backend::{Backend, Parts};
 use super::host::Requests;
 use super::pipeline::{Pipeline, Ram};
 use super::warm_up::WarmedUp;
 use super::{Device, DeviceError, Options};
-use crate::buffer::{self, Buffer};
+use crate::buffer::{self, Buffer, BufferConfig};
 use crate::config::{DeviceConfig, Replay};
 use crate::ftl::gc::GcConfig;
 use crate::ftl::{self, Mapping};
@@ -47,10 +47,15 @@ impl Device {
             worn_out: false,
             failed: false,
             unmerged: false,
+            way_is_made: false,
+            idleness_noted: false,
             offline: false,
         };
         device.backend.set_timed(timed);
         device.observers = Observers::new(&device.as_observed());
+        if let BufferConfig::Brought(_) = config.buffer.scheme {
+            device.observe(Box::new(Brought));
+        }
         if options.verify {
             device.observe(Box::new(Answers { capacity: device.pipeline.capacity() }));
         }

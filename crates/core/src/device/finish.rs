@@ -186,6 +186,7 @@ impl Device {
             )?;
             self.backend.engine().check_idle(self.backend.flash())?;
         }
+        self.observers.check(&self.moment(self.backend.engine().now()))?;
         self.pipeline.buffer().check()?;
         // Redundant state is compared page by page where that costs less than the run did, or was
         // asked for.

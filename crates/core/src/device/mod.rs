@@ -72,6 +72,10 @@ pub struct Device {
     /// Tags of joins that have ended; empty between events.
     finished: Vec<u32>,
     preconditioning: Preconditioning,
+    /// What idle time is used for has been asked since something happened.
+    idleness_noted: bool,
+    /// The next request need not wait for its turn any more.
+    way_is_made: bool,
     /// What the report leaves out.
     warmed_up: warm_up::WarmedUp,
     /// Pages of write requests that were taken whole.

@@ -13,6 +13,9 @@ impl Device {
     pub fn keep(&mut self, metric: Metric) {
         let drive = self.as_observed();
         self.observers.keep(metric, &drive);
+        if self.observers.read_paths() {
+            self.backend.watch_paths();
+        }
     }
 
     /// Tells an observer that is no metric what happens from now on.

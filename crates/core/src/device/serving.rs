@@ -12,6 +12,7 @@ use crate::config::{DeviceConfig, Replay};
 use crate::host::Request;
 use crate::nand::{Cells, Geometry, Media, Stored};
 use crate::support::ids::{Lpn, Ppn};
+use crate::support::tournament::NEVER;
 
 impl Device {
     /// An empty drive whose pages have bytes.
@@ -87,7 +88,9 @@ impl Device {
         }
         self.check_request(self.backend.counters().submitted, request)?;
         self.backend.note_progress();
-        self.wait_for_turn(request.arrival_ns.max(self.backend.engine().now()))
+        self.wait_for_turn(request.arrival_ns.max(self.requests.last_arrival()))?;
+        self.way_is_made = true;
+        Ok(())
     }
 
     /// How often the host has written or trimmed a page.
@@ -125,6 +128,11 @@ impl Device {
         self.backend.engine().now()
     }
 
+    /// What the drive was built from.
+    pub fn config(&self) -> &DeviceConfig {
+        &self.config
+    }
+
     /// Requests that have been put to the drive and not been answered.
     pub fn under_way(&self) -> u32 {
         self.requests.under_way()
@@ -140,6 +148,29 @@ impl Device {
             self.advance()?;
         }
         Ok(())
+    }
+
+    /// Lets everything happen up to `time`, as it does before a request that comes then; the drive's
+    /// own time goes on to the last of it alone.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub fn pass_until(&mut self, time: u64) -> Result<(), DeviceError> {
+        self.run_until(time)
+    }
+
+    /// When the next thing happens in the drive, in ns of its time; `None` while nothing will.
+    pub fn next_event(&self) -> Option<u64> {
+        Some(self.next_time()).filter(|&time| time != NEVER)
+    }
+
+    /// The next thing happens, if it does before a request that comes at `time`; whether it did.
+    /// What is answered by that is answered [now](Self::now).
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub fn pass(&mut self, time: u64) -> Result<bool, DeviceError> {
+        self.step_until(time)
     }
 
     /// Lets time pass until nothing is under way any more, neither requests nor what goes on behind

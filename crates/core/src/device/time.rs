@@ -4,7 +4,8 @@ use super::backend::{NOBODY, Tag};
 use super::{Device, DeviceError};
 use crate::config::Replay;
 use crate::host::{Op, Request};
-use crate::metrics::observer::{Admission, Answered, Moment};
+use crate::metrics::observer::{Admission, Answered, Awaited, Moment, Progress};
+use crate::nand::Path;
 use crate::support::ids::{Lpn, RequestId};
 use crate::support::tournament::NEVER;
 
@@ -77,7 +78,11 @@ impl Device {
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.
             let arrival = arrival.max(self.requests.last_arrival());
-            let waited = self.wait_for_turn(arrival);
+            let waited = if std::mem::take(&mut self.way_is_made) {
+                Ok(())
+            } else {
+                self.wait_for_turn(arrival)
+            };
             if matches!(waited, Err(DeviceError::EndOfLife { .. })) {
                 // It has come, and will not be answered.
                 self.admit(request, arrival.min(self.backend.engine().now()));
@@ -94,6 +99,7 @@ impl Device {
         } else {
             self.serve_untimed(request)?;
         }
+        self.idleness_noted = false;
         self.taken_pages = self.backend.counters().pages_written;
         self.observers.on_serve(&Moment {
             now: self.backend.engine().now(),
@@ -186,11 +192,27 @@ impl Device {
             // Tags of joins that had already ended; jobs are not among them.
             self.collect_finished();
         }
+        self.progress(id, Awaited::Issue, None);
+    }
+
+    /// One of the things that a request waits for has come, in this way.
+    #[inline]
+    pub(super) fn progress(&mut self, id: RequestId, awaited: Awaited, path: Option<&Path>) {
+        if self.backend.is_timed() && self.observers.follow_progress() {
+            self.tell_progress(id, awaited, path);
+        }
         self.condition_met(id);
     }
 
-    /// One of the things that a request waits for has come.
-    pub(super) fn condition_met(&mut self, id: RequestId) {
+    #[cold]
+    fn tell_progress(&mut self, id: RequestId, awaited: Awaited, path: Option<&Path>) {
+        let (number, now) = (self.requests.number(id), self.backend.engine().now());
+        let measured = self.requests.is_measured(number);
+        self.observers.on_progress(measured, &Progress { number, now, awaited, path });
+    }
+
+    /// The same, of copies in RAM, too.
+    fn condition_met(&mut self, id: RequestId) {
         let Some(answered) = self.requests.condition_met(id, self.backend.engine().now()) else {
             return;
         };
@@ -209,19 +231,28 @@ impl Device {
 
     /// Lets everything happen that happens up to `time`, but for what waits for everything that
     /// comes at `time`.
-    fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
-        self.note_idleness()?;
-        if self.next_time() == NEVER && self.pipeline.has_parked() {
-            self.unpark()?;
-        }
-        while self.next_time() <= time && self.next_time() != NEVER && !self.only_starts_at(time) {
-            self.next()?;
-            self.note_idleness()?;
-            if self.next_time() == NEVER && self.pipeline.has_parked() {
-                self.unpark()?;
-            }
-        }
+    pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+        while self.step_until(time)? {}
         Ok(())
+    }
+
+    /// The next of these things happens, if there is one.
+    pub(super) fn step_until(&mut self, time: u64) -> Result<bool, DeviceError> {
+        // Once for all that has happened: how often somebody looks changes nothing.
+        if !std::mem::replace(&mut self.idleness_noted, true) {
+            self.note_idleness()?;
+        }
+        if self.next_time() == NEVER
+            && (self.pipeline.has_parked()
+                || (self.requests.under_way() > 0 && self.backend.engine().now() < time))
+        {
+            self.unstick()?;
+        }
+        if self.next_time() > time || self.next_time() == NEVER || self.only_starts_at(time) {
+            return Ok(false);
+        }
+        self.next()?;
+        Ok(true)
     }
 
     #[inline]
@@ -263,6 +294,7 @@ impl Device {
     /// The next thing happens: flash operations first, among equals.
     #[inline]
     fn next(&mut self) -> Result<(), DeviceError> {
+        self.idleness_noted = false;
         let time = self.requests.next_timer();
         if time != NEVER
             && (time < self.backend.engine().next_event()
@@ -313,7 +345,12 @@ impl Device {
     #[inline]
     pub(super) fn answer_tickets(&mut self) {
         while let Some(id) = self.requests.take_ticket(self.backend.engine().freed_slots()) {
-            self.condition_met(id);
+            if self.backend.engine().watches_paths() {
+                let path = self.backend.engine().path_of_slots().cloned();
+                self.progress(id, Awaited::Slots, path.as_ref());
+            } else {
+                self.condition_met(id);
+            }
         }
     }
 
@@ -345,19 +382,34 @@ impl Device {
         let mut collected = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.backend.take_finished(&mut finished);
-        for tag in finished.drain(..) {
-            match Tag::of(tag) {
-                Tag::Job(unit) => {
-                    collected = true;
-                    let busy = self.requests.under_way() > 0;
-                    self.backend.next_job_step(unit, busy, &mut self.observers);
-                }
-                Tag::Reads(group) => self.reads_ended(group),
-                Tag::Eviction(place) => self.timed_eviction_ended(place),
-                Tag::Request(id) => self.condition_met(id),
+        if self.backend.engine().watches_paths() {
+            let paths = self.backend.take_paths();
+            debug_assert_eq!(paths.len(), finished.len(), "a path for each tag");
+            for (tag, path) in finished.drain(..).zip(&paths) {
+                collected |= self.collect_one(tag, Some(path));
+            }
+        } else {
+            for tag in finished.drain(..) {
+                collected |= self.collect_one(tag, None);
             }
         }
         self.finished = finished;
         collected
+    }
+
+    /// The same of one tag, and how its end came about.
+    #[inline]
+    fn collect_one(&mut self, tag: u32, path: Option<&Path>) -> bool {
+        match Tag::of(tag) {
+            Tag::Job(unit) => {
+                let busy = self.requests.under_way() > 0;
+                self.backend.next_job_step(unit, busy, &mut self.observers);
+                return true;
+            }
+            Tag::Reads(group) => self.reads_ended(group, path),
+            Tag::Eviction(place) => self.timed_eviction_ended(place),
+            Tag::Request(id) => self.progress(id, Awaited::Writes, path),
+        }
+        false
     }
 }

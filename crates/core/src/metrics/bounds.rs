@@ -23,6 +23,7 @@ pub const ABOUT: About = About {
     summary: "what no buffer of this size could better",
     always: false,
     needs_time: false,
+    left_out: false,
     figures: &[Figure {
         key: "bound",
         below: ".{hit_ratio,flash_programs,waf,erases}",

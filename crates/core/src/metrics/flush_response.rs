@@ -13,6 +13,7 @@ pub const ABOUT: About = About {
     summary: "how long what leaves the buffer takes to be stored",
     always: true,
     needs_time: true,
+    left_out: false,
     figures: &[
         Figure {
             key: "flush_response_ns",

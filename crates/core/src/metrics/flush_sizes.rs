@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     summary: "how many pages the FTL is given together",
     always: true,
     needs_time: false,
+    left_out: false,
     figures: &[Figure {
         key: "flush_pages",
         below: ".{before_padding,after_padding}",

@@ -47,7 +47,7 @@ const FEW: usize = 128;
 
 /// The step that a time lies in: three digits are kept, which takes eleven bits.
 #[inline]
-fn step_of(ns: u64) -> usize {
+pub(super) fn step_of(ns: u64) -> usize {
     let ns = ns.min(HIGHEST);
     let shift = ns.max(1 << 10).ilog2() - 10;
     (u64::from(shift << 10) + (ns >> shift)) as usize

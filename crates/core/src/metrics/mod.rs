@@ -13,6 +13,7 @@ pub mod patterns;
 pub mod report;
 pub mod series;
 pub mod service_times;
+pub mod waits;
 pub mod wear;
 
 pub use counters::Counters;
@@ -71,6 +72,7 @@ metrics! {
     "bounds" => Bounds in bounds,
     "flush_sizes" => FlushSizes in flush_sizes,
     "series" => Series in series,
+    "waits" => Waits in waits,
 }
 
 #[cfg(test)]

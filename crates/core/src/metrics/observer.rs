@@ -8,7 +8,7 @@
 use super::{Counters, Figures, Latency};
 use crate::buffer::{Buffer, Evicted, Eviction, Outcome};
 use crate::host::Op;
-use crate::nand::{Engine, Plan};
+use crate::nand::{Engine, Path, Plan};
 use crate::support::ids::Lpn;
 
 /// Whether an observer wants to hear of events of this kind again.
@@ -114,6 +114,33 @@ pub struct Admission {
     pub now: u64,
     /// Requests that are admitted and not answered, this one among them.
     pub under_way: u32,
+}
+
+/// What a request waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// That all of it is issued.
+    Issue,
+    /// Pages that are read from flash, for it or for another one.
+    Reads,
+    /// Programs: of its own pages or of those that leave the buffer for it; of a flush command,
+    /// all programs before it.
+    Writes,
+    /// Room in the buffer.
+    Slots,
+}
+
+/// One of the things that a request waits for has come; times in ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Number of the request.
+    pub number: u64,
+    /// Now.
+    pub now: u64,
+    /// What has come.
+    pub awaited: Awaited,
+    /// How that came about in the flash, where the engine keeps it.
+    pub path: Option<&'a Path>,
 }
 
 /// A request is answered; times in ns, 0 in an untimed run.
@@ -245,6 +272,12 @@ pub trait Observer: std::fmt::Debug + Send {
         Hears::No
     }
 
+    /// One of the things that a request of a timed run waits for has come. Copies in RAM follow the
+    /// last of them.
+    fn on_progress(&mut self, progress: &Progress<'_>) -> Hears {
+        Hears::No
+    }
+
     /// A request is answered.
     fn on_answer(&mut self, answered: &Answered) -> Hears {
         Hears::No
@@ -270,6 +303,19 @@ pub trait Observer: std::fmt::Debug + Send {
     /// Writes down its figures, when all is done.
     fn report(&self, moment: &Moment<'_>, figures: &mut Figures) {}
 
+    /// A law that must hold when all is done.
+    ///
+    /// # Errors
+    /// What does not hold.
+    fn check(&self, moment: &Moment<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether it reads how things came about in the flash ([`Progress::path`]).
+    fn reads_paths(&self) -> bool {
+        false
+    }
+
     /// Whether it reads the buffer's notes, and which pages a trim takes out of the buffer.
     fn reads_details(&self) -> bool {
         false
@@ -288,6 +334,8 @@ pub struct About {
     pub always: bool,
     /// A run without time has none.
     pub needs_time: bool,
+    /// Records of runs that do not keep it leave it out; else it is null there.
+    pub left_out: bool,
     /// What it adds to the record.
     pub figures: &'static [Figure],
 }

@@ -2,7 +2,7 @@
 
 use super::observer::{
     Admission, Answered, Decision, Drive, Fault, Hears, Leaving, Moment, Observer, Occasion,
-    Written,
+    Progress, Written,
 };
 use super::{Figures, Metric};
 use crate::buffer::{Buffer, Outcome};
@@ -19,6 +19,7 @@ enum Event {
     Write,
     Issue,
     Store,
+    Progress,
     Answer,
     Serve,
     End,
@@ -135,6 +136,19 @@ impl Observers {
         self.listeners[event as usize].remove(at);
     }
 
+    /// The laws of all observers.
+    ///
+    /// # Errors
+    /// The first that does not hold.
+    pub fn check(&self, moment: &Moment<'_>) -> Result<(), String> {
+        self.all.iter().try_for_each(|seat| seat.observer.check(moment))
+    }
+
+    /// Whether somebody reads how things came about in the flash.
+    pub fn read_paths(&self) -> bool {
+        self.all.iter().any(|seat| seat.observer.reads_paths())
+    }
+
     /// Whether somebody reads the buffer's notes.
     #[inline]
     pub fn read_details(&self) -> bool {
@@ -205,6 +219,17 @@ impl Observers {
         self.tell_all(Event::Store, measured, |one| one.on_store(arrival, now));
     }
 
+    /// Whether somebody follows what requests wait for.
+    #[inline]
+    pub fn follow_progress(&self) -> bool {
+        self.is_heard(Event::Progress)
+    }
+
+    /// [`Observer::on_progress`]; `measured`: of no request of the warm-up.
+    pub fn on_progress(&mut self, measured: bool, progress: &Progress<'_>) {
+        self.tell_all(Event::Progress, measured, |one| one.on_progress(progress));
+    }
+
     /// [`Observer::on_answer`]; `measured`: to no request of the warm-up.
     #[inline]
     pub fn on_answer(&mut self, measured: bool, answered: impl FnOnce() -> Answered) {
@@ -231,6 +256,7 @@ impl Observers {
         for metric in Metric::all() {
             match self.all.iter().find(|seat| seat.metric == Some(metric)) {
                 Some(seat) => seat.observer.report(moment, &mut figures),
+                None if metric.about().left_out => {}
                 None => metric.about().figures.iter().for_each(|one| figures.set(one.key, ())),
             }
         }

@@ -18,6 +18,7 @@ pub const ABOUT: About = About {
     summary: "how blocks and pages are used while they are buffered",
     always: false,
     needs_time: false,
+    left_out: false,
     figures: &[
         Figure {
             key: "co_hit.read",

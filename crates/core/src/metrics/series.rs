@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     summary: "how the run went, in steps",
     always: true,
     needs_time: false,
+    left_out: false,
     figures: &[Figure {
         key: "series",
         below: "",

@@ -19,6 +19,7 @@ pub const ABOUT: About = About {
     summary: "what requests take on a drive that has nothing else to do",
     always: false,
     needs_time: true,
+    left_out: false,
     figures: &[Figure {
         key: "service_ns",
         below: ".{read,write}.{io,gc}",

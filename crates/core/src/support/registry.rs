@@ -185,18 +185,20 @@ pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, Stri
 ///
 /// Each module named in a line, by its path from the registry's own, offers `Config` (serde,
 /// `JsonSchema`, `Default`) and `ABOUT`; `Config::build` takes what the stage hands to its
-/// builders.
+/// builders. `or Type in module` adds a variant for what is not in the registry: a type with
+/// `read`, `name`, `table` and `build`.
 #[macro_export]
 macro_rules! registry {
     (
         $(#[$meta:meta])*
-        $stage:literal $enum:ident builds $built:ty, from $given:ty;
+        $stage:literal $enum:ident builds $built:ty, from $given:ty $(, or $outside:ident in $place:ident)?;
         $($name:literal => $variant:ident in $($module:ident)::+,)*
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         pub enum $enum {
             $(#[doc = $name] $variant($($module)::+::Config),)*
+            $(#[doc = "One that is not registered."] $outside($place::$outside),)?
         }
 
         impl $enum {
@@ -205,7 +207,10 @@ macro_rules! registry {
 
             /// The scheme's name.
             pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $name,)* }
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                    $(Self::$outside(outside) => $place::$outside::name(outside),)?
+                }
             }
 
             /// A scheme with its defaults, by name.
@@ -218,7 +223,10 @@ macro_rules! registry {
             /// # Errors
             /// A sentence that says why it does not fit.
             pub fn build(&self, given: $given) -> Result<$built, String> {
-                match self { $(Self::$variant(config) => config.build(given),)* }
+                match self {
+                    $(Self::$variant(config) => config.build(given),)*
+                    $(Self::$outside(outside) => $place::$outside::build(outside, given),)?
+                }
             }
         }
 
@@ -226,6 +234,9 @@ macro_rules! registry {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 use serde::de::Error as _;
                 let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+                $(if let Some(outside) = $place::$outside::read(&value) {
+                    return Ok(Self::$outside(outside));
+                })?
                 let (kind, rest) = $crate::support::registry::split_kind(value, $stage, Self::NAMES).map_err(D::Error::custom)?;
                 match kind.as_str() {
                     $($name => $crate::support::registry::options(rest).map(Self::$variant).map_err(D::Error::custom),)*
@@ -239,6 +250,7 @@ macro_rules! registry {
                 use serde::ser::Error as _;
                 let options = match self {
                     $(Self::$variant(config) => serde_json::to_value(config),)*
+                    $(Self::$outside(outside) => Ok($place::$outside::table(outside)),)?
                 };
                 let mut table = serde_json::Map::from_iter([("kind".to_owned(), self.name().into())]);
                 if let serde_json::Value::Object(options) = options.map_err(S::Error::custom)? {

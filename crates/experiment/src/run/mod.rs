@@ -9,6 +9,7 @@ mod given;
 mod info;
 mod laws;
 mod record;
+mod session;
 mod waiting;
 mod workloads;
 
@@ -20,7 +21,8 @@ use std::time::Instant;
 use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::idle::{Idle, warning};
 use eraseblock_core::device::{AHEAD, Device, DeviceError, Options, nothing_measured};
-use eraseblock_traces::DriveShape;
+use eraseblock_core::metrics::report::Report;
+use eraseblock_traces::{DriveShape, FittedWorkload, Given, Workload};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -32,6 +34,7 @@ pub(crate) use events::push_line;
 use filled::FilledDrives;
 pub use info::{InfoOptions, trace_info};
 pub use record::Record;
+pub use session::{Answers, Response, Session};
 use workloads::{Stamp, Workloads, changed};
 
 /// Version of the engine, and a hash of the source that decides its results: two builds with the
@@ -116,6 +119,11 @@ impl Runner {
         let trace = [("name", identity.name.clone()), ("evidence", identity.evidence.clone())];
         let key = experiment.key_with_content(identity.format, &identity.sha256);
         Ok(Identity { key, trace: BTreeMap::from(trace) })
+    }
+
+    /// Forgets what was made of requests that a program gave, and holds no longer.
+    pub fn forget_given(&self, given: &Given) {
+        self.workloads.forget(given);
     }
 
     /// Forgets the filled drives that were kept for other runs.
@@ -244,21 +252,28 @@ impl Runner {
             return Err(changed(&experiment.workload));
         }
 
-        let mut figures = record::object(&figures);
-        if let Some(warning) = idle_settings(experiment, device_idle)
-            && let Some(Json::Array(warnings)) = figures.get_mut("warnings")
-        {
-            warnings.push(warning.into());
-        }
-        laws::check(workload.identity(), fitted.report(), submitted, &figures)?;
-        Ok(Record::new(
-            experiment,
-            &workload,
-            &fitted,
-            figures,
-            record::Engine { requests: submitted, flash_ops: device.flash_ops(), wall_s, fill_s },
-        ))
+        let engine =
+            record::Engine { requests: submitted, flash_ops: device.flash_ops(), wall_s, fill_s };
+        closed(experiment, (&workload, &fitted), &figures, device_idle, engine)
     }
+}
+
+/// The record of a drive that has ended its run: its figures, checked against the workload.
+fn closed(
+    experiment: &Experiment,
+    (workload, fitted): (&Workload, &FittedWorkload),
+    figures: &Report,
+    device_idle: Vec<Idle>,
+    engine: record::Engine,
+) -> Result<Record, RunError> {
+    let mut figures = record::object(figures);
+    if let Some(warning) = idle_settings(experiment, device_idle)
+        && let Some(Json::Array(warnings)) = figures.get_mut("warnings")
+    {
+        warnings.push(warning.into());
+    }
+    laws::check(workload.identity(), fitted.report(), engine.requests, &figures)?;
+    Ok(Record::new(experiment, workload, fitted, figures, engine))
 }
 
 /// Runs one experiment, as [`Runner::run`] does; with `verify`, every read is checked against what

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use eraseblock_traces::{TraceError, Watch, Workload, WorkloadConfig};
+use eraseblock_traces::{Given, TraceError, Watch, Workload, WorkloadConfig};
 
 use super::RunError;
 use super::waiting::lock;
@@ -86,6 +86,12 @@ impl Workloads {
             Err(error) if !error.is_input() => Err(error.into()),
             read => Ok((found.insert(read.map_err(Arc::new)).clone()?, file)),
         }
+    }
+
+    /// Forgets what was made of requests that a program gave.
+    pub fn forget(&self, given: &Given) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| entry.config.given.as_ref() != Some(given));
     }
 
     fn entry(&self, config: &WorkloadConfig, base: &Path, file: Option<Stamp>) -> Arc<Entry> {

@@ -148,7 +148,16 @@ impl Drive {
             return Err(failed(why));
         }
         let (page_bytes, started_at) = (device.page_bytes(), device.now());
-        let drive = Self { device, store, page_bytes, started_at, failed: None, pages: Vec::new() };
+        let drive = Self {
+            device,
+            store,
+            page_bytes,
+            started_at,
+            failed: None,
+            pages: Vec::new(),
+            waited: false,
+            recorder: None,
+        };
         Ok((drive, found))
     }
 

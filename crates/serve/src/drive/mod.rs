@@ -7,6 +7,7 @@ use std::io;
 
 use eraseblock_core::device::{Device, DeviceError};
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Report;
 use eraseblock_core::support::ids::{Lpn, Ppn};
 use thiserror::Error;
 
@@ -14,6 +15,7 @@ pub use files::{Checked, Info};
 pub use scrub::Scrubbed;
 
 use crate::image::Stop;
+use crate::record::Recorder;
 use crate::store::Shared;
 
 /// Why a drive does not do what it is asked for.
@@ -39,6 +41,10 @@ pub struct Drive {
     failed: Option<Failure>,
     /// Pages of the request being put.
     pages: Vec<Lpn>,
+    /// Time has passed in which no request could come: the next one comes later than now.
+    waited: bool,
+    /// Where requests are written down.
+    recorder: Option<Recorder>,
 }
 
 impl Drive {
@@ -101,11 +107,16 @@ impl Drive {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
         }
+        // The drive's time begins with the first request, as that of a trace.
+        let time = if self.device.next_number() == 0 { 0 } else { time };
+        // What happens now may wait for all that comes now, and has happened: a simulation of the
+        // same requests is to find the same order.
+        let time = time.max(self.device.now() + u64::from(self.waited));
+        self.waited = false;
         let request = Request { arrival_ns: time, offset, len, volume: 0, op, fua };
         let put = self.device.make_way(&request);
         self.held(put)?;
         let number = self.device.next_number();
-        let request = Request { arrival_ns: self.device.now(), ..request };
         self.pages.clear();
         match op {
             Op::Write => self.keep_bytes(offset, data)?,
@@ -117,6 +128,9 @@ impl Drive {
                     .for_each(|lpn| store.trim(lpn));
             }
             Op::Read | Op::Flush => {}
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(request);
         }
         let put = self.device.submit(&request);
         self.held(put)?;
@@ -203,8 +217,45 @@ impl Drive {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
         }
+        self.waited = true;
         let waited = self.device.wait_for_answer();
         self.held(waited)
+    }
+
+    /// The next thing happens in the drive, if it does before a request that comes at `time`;
+    /// whether it did. What is answered by that is answered [now](Self::now).
+    ///
+    /// # Errors
+    /// The drive has failed: what is under way will not be answered.
+    pub fn pass(&mut self, time: u64) -> Result<bool, Failure> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let passed = self.device.pass(time);
+        let happened = passed.as_ref().is_ok_and(|&happened| happened);
+        self.held(passed.map(drop))?;
+        Ok(happened)
+    }
+
+    /// When the next thing happens in the drive, in ns of its time; `None` while nothing will.
+    pub fn next_event(&self) -> Option<u64> {
+        self.device.next_event()
+    }
+
+    /// Whether another request would have to wait for its turn.
+    pub fn is_full(&self) -> bool {
+        self.device.under_way() >= self.device.config().host.max_outstanding
+    }
+
+    /// From now on all that is put to the drive is written down, as a trace: a simulation of the
+    /// same drive in the same state does with it what this one does.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Where requests are written down, if they are.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
     }
 
     /// Moves the numbers of the requests answered since the last call to `into`.
@@ -221,11 +272,12 @@ impl Drive {
         synced.map_err(|why| self.fail(of_disk(&why)))
     }
 
-    /// The drive ends as it should: everything is stored, and nothing is under way.
+    /// The drive ends as it should: everything is stored, and nothing is under way. What it has
+    /// done since it was opened comes back, and the recording, which is whole.
     ///
     /// # Errors
     /// The drive has failed; what was answered before is in the image.
-    pub fn close(mut self) -> Result<(), Failure> {
+    pub fn close(mut self) -> Result<(Report, Option<Recorder>), Failure> {
         let now = self.now();
         self.put(Op::Flush, (0, 0), &[], false, now)?;
         while self.under_way() > 0 {
@@ -233,8 +285,12 @@ impl Drive {
         }
         let settled = self.device.settle();
         self.held(settled)?;
+        // What the configuration asks for at the end of a run, and a check of its accounts.
+        let finished = self.device.finish();
+        let report = self.held(finished)?;
         let time_ns = self.device.now() - self.started_at;
-        self.store.get().end(time_ns).map_err(|why| of_disk(&why))
+        self.store.get().end(time_ns).map_err(|why| of_disk(&why))?;
+        Ok((report, self.recorder))
     }
 
     /// Nothing can be written from now on.
@@ -244,10 +300,10 @@ impl Drive {
 
     /// The outcome of a step of the drive, and of what it did to the image.
     #[inline]
-    fn held(&mut self, result: Result<(), DeviceError>) -> Result<(), Failure> {
+    fn held<T>(&mut self, result: Result<T, DeviceError>) -> Result<T, Failure> {
         let fault = self.store.get().fault().map(of_disk);
         let failed = match (result, fault) {
-            (Ok(()), None) => return Ok(()),
+            (Ok(value), None) => return Ok(value),
             (_, Some(why)) => why,
             (Err(why @ (DeviceError::NoSpace(_) | DeviceError::EndOfLife { .. })), None) => {
                 Failure::NoSpace(why.to_string())

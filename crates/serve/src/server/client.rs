@@ -7,8 +7,9 @@ use eraseblock_nbd::Connection;
 
 use super::listen::Stream;
 
-/// Bytes of answers that may wait to be sent before no more requests are taken.
-const MOST_OUTPUT: usize = 8 << 20;
+/// Bytes of answers, and of reads under way, that a client may have before no more of its requests
+/// are taken.
+const MOST_HELD: usize = 8 << 20;
 /// Memory for answers that is kept.
 const KEPT_OUTPUT: usize = 1 << 20;
 /// Requests of one client that may be under way.
@@ -26,6 +27,8 @@ pub struct Client {
     pub birth: u64,
     /// Requests that have not been answered.
     pub under_way: u32,
+    /// Bytes that the reads among them will bring.
+    pub reading: usize,
     /// Bytes may be there to read.
     pub readable: bool,
     /// It says no more: what it has said is read up to its end.
@@ -50,6 +53,7 @@ impl Client {
             came: Instant::now(),
             birth,
             under_way: 0,
+            reading: 0,
             readable: true,
             closing: false,
             writable: true,
@@ -60,15 +64,26 @@ impl Client {
         }
     }
 
-    /// Whether it may ask for more before it has taken its answers.
+    /// Bytes that are held for it: answers that it has not taken, and reads under way.
     #[inline]
-    pub fn may_ask(&mut self) -> bool {
-        self.under_way < MOST_UNDER_WAY && self.connection.output().len() < MOST_OUTPUT
+    pub fn held(&mut self) -> usize {
+        self.connection.output().len() + self.reading
+    }
+
+    /// Whether it may ask for more before it has taken its answers. Where all clients together hold
+    /// too much, one that holds nothing still gets one request at a time: it need not wait for
+    /// others that take nothing.
+    #[inline]
+    pub fn may_ask(&mut self, crowded: bool) -> bool {
+        let held = self.held();
+        self.under_way < MOST_UNDER_WAY
+            && held < MOST_HELD
+            && (!crowded || (held == 0 && self.under_way == 0))
     }
 
     /// Whether something can be done with it without waiting for the system.
-    pub fn has_work(&mut self) -> bool {
-        ((self.readable && !self.ended) || self.has_input) && !self.gone && self.may_ask()
+    pub fn has_work(&mut self, crowded: bool) -> bool {
+        ((self.readable && !self.ended) || self.has_input) && !self.gone && self.may_ask(crowded)
     }
 
     /// Takes in what has come.

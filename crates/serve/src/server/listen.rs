@@ -1,14 +1,15 @@
 //! Where clients come: a socket in the file system, or a port of this machine.
 
-use std::fs::Permissions;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use mio::event::Source;
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use mio::{Interest, Registry, Token};
+use rustix::fs::Mode;
+use rustix::process::umask;
 
 use crate::error::Error;
 
@@ -94,7 +95,8 @@ impl Drop for Listener {
     }
 }
 
-/// A socket that a server left which was killed is taken over; one that somebody listens on is not.
+/// A socket for its owner alone. One that a server left which was killed is taken over; one that
+/// somebody listens on is not.
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket())
         && std::os::unix::net::UnixStream::connect(path)
@@ -102,9 +104,12 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     {
         std::fs::remove_file(path)?;
     }
-    let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
-    Ok(listener)
+    // There is no moment at which others could connect, as there would be before a change of its
+    // permissions.
+    let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+    let listener = UnixListener::bind(path);
+    umask(before);
+    listener
 }
 
 impl Stream {

@@ -5,21 +5,26 @@
 //! requests are under way that time goes from event to event, as fast as can be; while none is, it
 //! goes with the clock on the wall, so that the drive has its idle time.
 //!
-//! What a client can make the server hold is bounded: a connection's requests under way, the bytes
-//! of its answers, one payload. A client that does not take its answers is not listened to.
+//! What a client can make the server hold is bounded: its requests under way, the bytes of their
+//! answers, one payload; and so is what all of them hold together. A client that does not take its
+//! answers is not listened to.
 
 mod client;
+mod clock;
 mod listen;
 mod work;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use eraseblock_nbd::{Connection, Event, Export, Sizes};
+use eraseblock_core::metrics::Report;
+use eraseblock_core::metrics::latency::LatencySummary;
+use eraseblock_nbd::{Command, Connection, Event, Export, Request, Sizes};
 use mio::net::UnixStream;
 use mio::{Events, Interest, Poll, Token};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -27,13 +32,18 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::drive::Drive;
 use crate::error::Error;
 use crate::found::Found;
+use crate::record::Recorder;
 use client::Client;
+use clock::Clock;
 pub use listen::Address;
 use listen::Listener;
 use work::{Answer, Said, Whose, Work, errno};
 
 /// Bytes of a read or a write.
 const MOST_PAYLOAD: u32 = 32 << 20;
+/// Bytes of answers, and of reads under way, of all clients: beyond that, a client that holds
+/// nothing gets one request at a time, and others none.
+const MOST_HELD: usize = 256 << 20;
 /// Clients at a time.
 const MOST_CLIENTS: usize = 64;
 /// A client has to come to the point within this time.
@@ -51,6 +61,17 @@ pub struct Options {
     pub address: Address,
     /// What is promised to last is on the host's disk first, and so outlasts a crash of the host.
     pub sync: bool,
+    /// Answers come when the simulated drive would give them.
+    pub pace: bool,
+    /// All that is put to the drive is written here, as a trace.
+    pub record: Option<PathBuf>,
+}
+
+impl Options {
+    /// Those that a server has where nothing is said of them.
+    pub fn at(address: Address) -> Self {
+        Self { address, sync: false, pace: false, record: None }
+    }
 }
 
 /// What is told when clients can come.
@@ -76,8 +97,10 @@ impl Ready {
 }
 
 /// Serves an image until the process is asked to end by SIGTERM or SIGINT. Then what is under way
-/// is answered, everything is stored, and the image is closed. `ready` is told when clients can
-/// come; where it says `false`, the server ends at once.
+/// is answered, everything is stored, and the image is closed. `prepare` is called when nobody else
+/// can listen there, before the image is opened: it may make that, which can take long. `ready` is
+/// told when clients can come. Where one of them says `false`, the server ends at once, and nothing
+/// comes back.
 ///
 /// # Errors
 /// The image cannot be used, or nobody can listen there; or the drive has failed, and what was
@@ -85,20 +108,60 @@ impl Ready {
 pub fn serve(
     path: &Path,
     options: &Options,
+    prepare: impl FnOnce() -> bool,
     ready: impl FnOnce(&Ready) -> bool,
-) -> Result<(), Error> {
+) -> Result<Option<Ended>, Error> {
     let failed = |source| Error::file(path, source);
+    let listener = Listener::bind(&options.address)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let written_by = format!("eraseblock {}", env!("CARGO_PKG_VERSION"));
+    let provenance = || {
+        let pairs =
+            [("source", name), ("source_format", "served".into()), ("written_by", written_by)];
+        pairs.map(|(key, value)| (key.to_owned(), value)).to_vec()
+    };
+    let recorder =
+        options.record.as_ref().map(|to| Recorder::create(to, provenance())).transpose()?;
+    if !prepare() {
+        return Ok(None);
+    }
     // They may come while the image is being opened, which can take long.
     let signals = Signals::new().map_err(failed)?;
-    let (drive, found) = Drive::open(path, options.sync)?;
-    let listener = Listener::bind(&options.address)?;
+    let (mut drive, found) = Drive::open(path, options.sync)?;
+    if let Some(recorder) = recorder {
+        drive.record(recorder);
+    }
     let mut server = Server::new((drive, listener, signals), path, options).map_err(failed)?;
     let told = ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
     let ran = if told { server.run() } else { Ok(()) };
     let Server { work, listener, .. } = server;
     drop(listener);
     ran.map_err(failed)?;
-    work.drive.close().map_err(|why| Error::Failed(why.to_string()))
+    let lateness = work.clock.as_ref().and_then(Clock::lateness);
+    let closed = work.drive.close();
+    let (report, recorder) = closed.map_err(|why| Error::Failed(why.to_string()))?;
+    let recorded = recorder.as_ref().map(Recorder::requests);
+    recorder.map(Recorder::finish).transpose()?;
+    Ok(told.then_some(Ended { report, lateness, recorded }))
+}
+
+/// What a server has done.
+#[derive(Debug)]
+pub struct Ended {
+    /// What the drive has done since it was opened.
+    pub report: Report,
+    /// By how much answers came after their time, in ns, where they were to come in time.
+    pub lateness: Option<LatencySummary>,
+    /// Requests that were written down.
+    pub recorded: Option<u64>,
+}
+
+impl Ended {
+    /// The same for those who read JSON.
+    pub fn to_json(&self) -> String {
+        let Self { report, lateness, recorded } = self;
+        json!({"drive": report, "lateness_ns": lateness, "recorded": recorded}).to_string()
+    }
 }
 
 /// Becomes readable when the process is asked to end.
@@ -129,6 +192,12 @@ impl Drop for Signals {
     }
 }
 
+/// Bytes that the answer to a request brings.
+#[inline]
+fn read_bytes(request: &Request) -> usize {
+    if request.command == Command::Read { request.length as usize } else { 0 }
+}
+
 struct Server {
     poll: Poll,
     listener: Listener,
@@ -139,6 +208,8 @@ struct Server {
     births: u64,
     work: Work,
     answers: Vec<Answer>,
+    /// When answers were due, in the drive's time, that are going out.
+    due: Vec<u64>,
     /// Since when the server is ending.
     ends: Option<Instant>,
 }
@@ -174,8 +245,9 @@ impl Server {
             export: Arc::new(export),
             clients: Vec::new(),
             births: 0,
-            work: Work::new(drive, MOST_PAYLOAD, options.sync),
+            work: Work::new(drive, MOST_PAYLOAD, options.sync, options.pace),
             answers: Vec::new(),
+            due: Vec::new(),
             ends: None,
         })
     }
@@ -183,16 +255,11 @@ impl Server {
     fn run(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(256);
         loop {
-            let now = Duration::ZERO;
-            let wait =
-                if self.work.is_busy() || self.clients.iter_mut().flatten().any(Client::has_work) {
-                    Some(now)
-                } else if self.ends.is_some() {
-                    Some(Duration::from_millis(20))
-                } else {
-                    // Clients that do not come to the point are not waited for.
-                    self.is_full().then_some(Duration::from_secs(1))
-                };
+            let mut wait = self.patience();
+            if self.work.clock.is_some() && wait != Some(Duration::ZERO) {
+                self.doze(wait);
+                wait = Some(Duration::ZERO);
+            }
             match self.poll.poll(&mut events, wait) {
                 Err(why) if why.kind() != io::ErrorKind::Interrupted => return Err(why),
                 _ => {}
@@ -216,8 +283,15 @@ impl Server {
             // Half of what is under way is answered before clients are listened to again, so that
             // they find the drive busy as it would be.
             let left = self.work.drive.under_way() / 2;
-            while self.work.is_busy() && self.work.drive.under_way() > left {
+            while self.work.clock.is_none()
+                && self.work.is_busy()
+                && self.work.drive.under_way() > left
+            {
                 self.work.wait(&mut self.answers);
+                self.tell();
+            }
+            if self.work.clock.is_some() {
+                self.work.pass(&mut self.answers);
                 self.tell();
             }
             self.send();
@@ -225,6 +299,34 @@ impl Server {
                 return Ok(());
             }
         }
+    }
+
+    /// How long nothing has to be done.
+    fn patience(&mut self) -> Option<Duration> {
+        let (crowded, full) = (self.is_crowded(), self.work.is_full());
+        let has_work = |client: &mut Client| client.has_work(crowded);
+        if self.work.is_busy() && self.work.clock.is_none()
+            || !full && self.clients.iter_mut().flatten().any(has_work)
+        {
+            return Some(Duration::ZERO);
+        }
+        let clients = if self.ends.is_some() {
+            Some(Duration::from_millis(20))
+        } else {
+            // Clients that do not come to the point are not waited for.
+            self.is_full().then_some(Duration::from_secs(1))
+        };
+        let due = self.answers.iter().map(|answer| answer.due).min();
+        [clients, self.work.sleep(due)].into_iter().flatten().min()
+    }
+
+    /// Sleeps until a client wants something, or time is up: to less than a thousandth of a second,
+    /// which [`Poll`] does not.
+    fn doze(&self, time: Option<Duration>) {
+        let mut registry = [PollFd::new(self.poll.registry(), PollFlags::IN)];
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        // Whatever has gone wrong is found when it is asked what clients want.
+        _ = rustix::event::poll(&mut registry, time.as_ref());
     }
 
     fn accept(&mut self) {
@@ -262,20 +364,27 @@ impl Server {
         !self.work.is_busy() && (!unsaid || since.elapsed() > FAREWELL)
     }
 
+    /// Whether all clients together hold so much that each has to be brief.
+    fn is_crowded(&mut self) -> bool {
+        self.clients.iter_mut().flatten().map(Client::held).sum::<usize>() >= MOST_HELD
+    }
+
     /// Takes what a client asks for.
     fn listen_to(&mut self, place: usize) {
+        let crowded = self.is_crowded();
         let Some(client) = &mut self.clients[place] else { return };
-        if client.may_ask() {
+        if client.may_ask(crowded) && !self.work.is_full() {
             client.read();
         }
         let whose = Whose { place, birth: client.birth };
         while let Some(client) = &mut self.clients[place] {
-            if !client.has_input || !client.may_ask() {
+            if !client.has_input || !client.may_ask(crowded) || self.work.is_full() {
                 break;
             }
             match client.connection.next() {
                 Ok(Some(Event::Request(request, data))) => {
                     client.under_way += 1;
+                    client.reading += read_bytes(&request);
                     self.work.ask(whose, &request, data, &mut self.answers);
                     self.tell();
                 }
@@ -289,10 +398,17 @@ impl Server {
     /// Gives clients their answers.
     #[inline]
     fn tell(&mut self) {
-        for Answer { whose, request, said } in self.answers.drain(..) {
+        let mut answers = std::mem::take(&mut self.answers);
+        if let Some(now) = self.work.clock.as_ref().and_then(Clock::now) {
+            // The drive is ahead where it has had to make way for a request.
+            self.answers.extend(answers.extract_if(.., |answer| answer.due > now));
+            self.due.extend(answers.iter().map(|answer| answer.due));
+        }
+        for Answer { whose, request, said, .. } in answers.drain(..) {
             let client = self.clients[whose.place].as_mut().filter(|c| c.birth == whose.birth);
             let Some(client) = client else { continue };
             client.under_way -= 1;
+            client.reading -= read_bytes(&request);
             let connection = &mut client.connection;
             match said {
                 Said::Done => connection.done(&request),
@@ -316,6 +432,9 @@ impl Server {
                 }
             }
         }
+        if self.answers.is_empty() {
+            self.answers = answers;
+        }
     }
 
     /// Sends what can be sent, and lets go of clients that have gone.
@@ -332,6 +451,9 @@ impl Server {
                 client.stream.deregister(self.poll.registry());
                 *place = None;
             }
+        }
+        if let Some(clock) = &mut self.work.clock {
+            self.due.drain(..).for_each(|due| clock.answered(due));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Requests of clients on their way through the drive.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use eraseblock_core::host::Op;
 use eraseblock_nbd::{Command, Errno, Extent, Request};
 use hashbrown::HashMap;
 
+use super::clock::Clock;
 use crate::drive::{Drive, Failure};
 
 /// Pages that are looked at for one question which bytes are allocated.
@@ -51,6 +52,8 @@ pub struct Answer {
     pub whose: Whose,
     pub request: Request,
     pub said: Said,
+    /// The drive's time at which it is answered.
+    pub due: u64,
 }
 
 /// The drive, and what clients have asked of it.
@@ -65,14 +68,16 @@ pub struct Work {
     buffers: Vec<Vec<u8>>,
     zeroes: Vec<u8>,
     most: u32,
-    /// Since when nothing has been under way.
-    idle_since: Instant,
+    /// Since when nothing has been under way; nothing before the first request.
+    idle_since: Option<Instant>,
+    /// Where answers come when the drive's time says so.
+    pub clock: Option<Clock>,
     /// What is promised to last is on the host's disk first.
     sync: bool,
 }
 
 impl Work {
-    pub fn new(drive: Drive, most: u32, sync: bool) -> Self {
+    pub fn new(drive: Drive, most: u32, sync: bool, paced: bool) -> Self {
         Self {
             drive,
             asked: Vec::new(),
@@ -82,7 +87,8 @@ impl Work {
             buffers: Vec::new(),
             zeroes: Vec::new(),
             most,
-            idle_since: Instant::now(),
+            idle_since: None,
+            clock: paced.then(Clock::default),
             sync,
         }
     }
@@ -92,16 +98,29 @@ impl Work {
         self.free.len() < self.asked.len()
     }
 
-    /// The drive's time now: it goes from event to event while requests are under way, and with the
-    /// clock on the wall while none is.
+    /// The drive's time now. It stands until the first request. Then it goes from event to event
+    /// while requests are under way, and with the clock on the wall while none is; with a clock of
+    /// its own, always with that.
     #[inline]
-    fn time(&self) -> u64 {
-        let idle = if self.drive.under_way() == 0 {
-            self.idle_since.elapsed().as_nanos().min(u128::from(u64::MAX >> 8)) as u64
-        } else {
-            0
-        };
-        self.drive.now() + idle
+    fn time(&mut self) -> u64 {
+        let now = self.drive.now();
+        if let Some(clock) = &mut self.clock {
+            clock.start(now);
+            return clock.now().unwrap_or(now);
+        }
+        if self.drive.under_way() > 0 {
+            return now;
+        }
+        let idle = self
+            .idle_since
+            .map_or(0, |since| since.elapsed().as_nanos().min(u128::from(u64::MAX >> 8)) as u64);
+        now + idle
+    }
+
+    /// Whether requests would have to wait for their turn: with a clock, clients keep them, as the
+    /// host of a drive does. Without one the drive makes way for them.
+    pub fn is_full(&self) -> bool {
+        self.clock.is_some() && self.drive.is_full()
     }
 
     /// Takes a request, and adds to `answers` what can be answered now.
@@ -112,6 +131,10 @@ impl Work {
             self.asked.len() as u32 - 1
         });
         self.asked[place as usize] = Some(asked);
+        if self.clock.is_some() {
+            // What has been answered meanwhile is answered before.
+            self.pass(answers);
+        }
         match self.begin(place, request, data) {
             Ok(None) => {}
             Ok(Some(said)) => self.say(place, said, answers),
@@ -264,6 +287,36 @@ impl Work {
         }
     }
 
+    /// How long the drive, which has a clock, needs no attention, where an answer is due at `due`;
+    /// `None` where nothing is going to happen.
+    pub fn sleep(&self, due: Option<u64>) -> Option<Duration> {
+        let clock = self.clock.as_ref()?;
+        let next = if self.drive.failure().is_some() { None } else { self.drive.next_event() };
+        let waited_for = self.drive.under_way() > 0;
+        let Some(next) = next.into_iter().chain(due).min() else {
+            // It has stuck, which one more look at it resolves.
+            return (waited_for && self.is_busy()).then_some(Duration::ZERO);
+        };
+        Some(clock.sleep_until(next, waited_for || due.is_some()))
+    }
+
+    /// Lets happen in the drive what has happened by now, one thing after the other.
+    pub fn pass(&mut self, answers: &mut Vec<Answer>) {
+        // So that clients are listened to meanwhile, on a machine that does not keep up.
+        const MOST: u32 = 1000;
+        let Some(now) = self.clock.as_ref().and_then(Clock::now) else { return };
+        for _ in 0..MOST {
+            match self.drive.pass(now) {
+                Ok(true) => self.collect(answers),
+                Ok(false) => return,
+                Err(why) => {
+                    self.fail_all(&why, answers);
+                    return;
+                }
+            }
+        }
+    }
+
     /// Adds to `answers` what the drive has answered.
     #[inline]
     pub fn collect(&mut self, answers: &mut Vec<Answer>) {
@@ -298,7 +351,7 @@ impl Work {
             self.answered = answered;
         }
         if self.drive.under_way() == 0 {
-            self.idle_since = Instant::now();
+            self.idle_since = Some(Instant::now());
         }
         self.drive.take_answers(&mut self.answered);
         if !self.answered.is_empty() {
@@ -317,7 +370,7 @@ impl Work {
         } else {
             said
         };
-        answers.push(Answer { whose, request, said });
+        answers.push(Answer { whose, request, said, due: self.drive.now() });
     }
 
     /// A request has failed, and perhaps the drive with it.

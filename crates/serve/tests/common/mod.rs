@@ -5,11 +5,16 @@
 pub mod bytes;
 pub mod client;
 
+use std::path::Path;
+
 use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::Op;
+use eraseblock_core::metrics::Report;
 use eraseblock_core::{buffer, ftl};
 use eraseblock_serve::{Drive, Failure};
+use eraseblock_traces::{DriveShape, WorkloadConfig};
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -66,6 +71,20 @@ pub fn ftls() -> Vec<(String, Value)> {
 pub fn buffers() -> Vec<String> {
     let names = buffer::registry().iter().map(|entry| entry.name.to_owned());
     names.filter(|name| name != "opt").collect()
+}
+
+/// What the simulation says of the requests in a trace.
+pub fn simulated(config: &DeviceConfig, trace: &Path) -> Report {
+    let mut device = Device::new(config, Options::default()).unwrap();
+    let (exported_bytes, page_bytes) = (device.exported_bytes(), device.page_bytes());
+    let block_bytes = device.logical_block_bytes();
+    let workload = WorkloadConfig::trace(trace.to_str().unwrap());
+    let workload = workload.prepare(Path::new(".")).unwrap();
+    let fitted = workload.fit(DriveShape { exported_bytes, page_bytes, block_bytes }).unwrap();
+    for request in fitted.requests() {
+        device.submit(&request.unwrap()).unwrap();
+    }
+    device.finish().unwrap()
 }
 
 /// What a host does to a drive, wherever that is. An error says that it is gone.

@@ -2,6 +2,7 @@
 
 mod chosen;
 mod fit_mode;
+mod given;
 
 use eraseblock_core::config::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -13,6 +14,7 @@ use crate::readers::FormatChoice;
 use crate::trace::{Limits, OutOfOrder};
 pub use chosen::{Ops, Volumes};
 pub use fit_mode::FitMode;
+pub use given::Given;
 
 /// The workload: a recorded trace (`path`) or one that is made on the spot (`generate`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +29,10 @@ pub struct WorkloadConfig {
     /// Requests made by a generator, in place of `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<GenerateConfig>,
+    /// Requests that a program holds, in place of `path`. No file can name them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub given: Option<Given>,
     /// Which volumes (disks, ASUs) of the trace are replayed: `"concat"` lays all of them one after
     /// another, each from a whole logical block of the drive on; a number takes that one alone,
     /// `"0,2,5-7"` lays those one after another.
@@ -79,6 +85,7 @@ impl Default for WorkloadConfig {
             path: None,
             format: FormatChoice::default(),
             generate: None,
+            given: None,
             volumes: Volumes::default(),
             ops: Ops::default(),
             from_byte: None,
@@ -110,6 +117,20 @@ impl WorkloadConfig {
         Self { generate: Some(generate), ..Self::default() }
     }
 
+    /// The requests that a program holds.
+    #[must_use]
+    pub fn given(given: Given) -> Self {
+        Self { given: Some(given), ..Self::default() }
+    }
+
+    /// Brings the requests of which the configuration has only the hash. Those of another one are
+    /// left alone.
+    pub fn give(&mut self, given: &Given) {
+        if self.given.as_ref() == Some(given) {
+            self.given = Some(given.clone());
+        }
+    }
+
     /// Checks what a single key cannot show by itself; reads no file.
     ///
     /// # Errors
@@ -124,6 +145,20 @@ impl WorkloadConfig {
                     "found 0 B, expected the longest request, such as \"4 GiB\"",
                 ));
             }
+        }
+        if self.given.is_some() {
+            let beside = [("path", self.path.is_some()), ("generate", self.generate.is_some())];
+            return match beside.into_iter().find(|&(_, there)| there) {
+                Some((key, _)) => Err(TraceError::key(
+                    key,
+                    "stands beside requests that a program gives; expected one of the two, not both",
+                )),
+                None if self.format != FormatChoice::Auto => Err(TraceError::key(
+                    "format",
+                    "belongs to a trace file; requests that a program gives are in none",
+                )),
+                None => Ok(()),
+            };
         }
         match (&self.path, &self.generate) {
             (Some(path), None) if path.is_empty() => {
@@ -149,6 +184,11 @@ impl WorkloadConfig {
     /// Settings that do nothing for this workload, whatever their values, and why.
     #[must_use]
     pub fn idle_settings(&self) -> Vec<(String, String)> {
+        if self.given.is_some() {
+            let unread =
+                |key| (format!("workload.{key}"), "requests are given, not read".to_owned());
+            return READING.into_iter().map(unread).collect();
+        }
         let Some(generate) = &self.generate else { return Vec::new() };
         let unread =
             |key| (format!("workload.{key}"), "requests are generated, not read".to_owned());

@@ -13,7 +13,7 @@ use eraseblock_core::host::Request;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::{FitMode, Volumes, WorkloadConfig};
+use crate::config::{FitMode, Given, Volumes, WorkloadConfig};
 use crate::error::TraceError;
 use crate::generate::GenerateConfig;
 use crate::input::hex;
@@ -122,6 +122,9 @@ impl WorkloadConfig {
     /// the pass.
     pub(crate) fn prepare_seen(&self, base: &Path, see: See<'_>) -> Result<Workload, TraceError> {
         self.check()?;
+        if let Some(given) = &self.given {
+            return self.prepare_given(given, see);
+        }
         match (&self.path, &self.generate) {
             (_, Some(generate)) => self.prepare_generated(generate, see),
             (path, None) => {
@@ -158,6 +161,20 @@ impl WorkloadConfig {
         self.finish(source, names, counts, Reading::default())
     }
 
+    fn prepare_given(&self, given: &Given, see: See<'_>) -> Result<Workload, TraceError> {
+        let names = Names {
+            name: "requests".to_owned(),
+            format: "memory",
+            evidence: "given by the program".to_owned(),
+            sha256: given.sha256().to_owned(),
+        };
+        let source = Source::Given(given.requests()?.clone());
+        let mut records = source.open(false)?;
+        // They are in memory already.
+        let counts = Counts { kept: None, ..Counts::of(&mut records, self, see)? };
+        self.finish(source, names, counts, Reading::default())
+    }
+
     fn prepare_trace(&self, path: &Path, see: See<'_>) -> Result<Workload, TraceError> {
         let (format, evidence) = match &self.format {
             FormatChoice::Auto => {
@@ -178,7 +195,9 @@ impl WorkloadConfig {
         let counts = Counts::of(&mut records, self, see)?;
         let (reading, sha256) = match records {
             Records::Trace(reader) => reader.finish(),
-            Records::Generated(_) => unreachable!("a trace file is read by a trace reader"),
+            Records::Generated(_) | Records::Given(..) => {
+                unreachable!("a trace file is read by a trace reader")
+            }
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.finish(source, Names { name, format: format_name, evidence, sha256 }, counts, reading)
@@ -343,7 +362,7 @@ fn too_many_volumes(records: &Records) -> TraceError {
     let found = format!("more than {MAX_VOLUMES} different volumes up to here");
     match records {
         Records::Trace(reader) => reader.bad_request(found, "fewer; is this column the volume?"),
-        Records::Generated(_) => TraceError::key("generate", found),
+        Records::Generated(_) | Records::Given(..) => TraceError::key("generate", found),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Where the requests of a workload come from.
 
+use std::sync::Arc;
+
 use eraseblock_core::host::Request;
 
 use crate::error::TraceError;
@@ -11,6 +13,7 @@ use crate::trace::{TraceFile, TraceReader};
 pub(super) enum Source {
     Trace(TraceFile),
     Generated(Box<GenerateConfig>),
+    Given(Arc<[Request]>),
 }
 
 impl Source {
@@ -19,6 +22,7 @@ impl Source {
         Ok(match self {
             Self::Trace(file) => Records::Trace(Box::new(TraceReader::open(file, hash)?)),
             Self::Generated(config) => Records::Generated(config.generator()?),
+            Self::Given(requests) => Records::Given(requests.clone(), 0),
         })
     }
 }
@@ -27,6 +31,8 @@ impl Source {
 pub(super) enum Records {
     Trace(Box<TraceReader>),
     Generated(Generator),
+    /// Requests, and how many of them have been passed.
+    Given(Arc<[Request]>, usize),
 }
 
 impl Records {
@@ -35,6 +41,11 @@ impl Records {
         match self {
             Self::Trace(reader) => reader.next_request(),
             Self::Generated(generator) => Ok(generator.next()),
+            Self::Given(requests, passed) => {
+                let next = requests.get(*passed).copied();
+                *passed += usize::from(next.is_some());
+                Ok(next)
+            }
         }
     }
 }

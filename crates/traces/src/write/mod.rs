@@ -87,34 +87,74 @@ pub fn write_trace(
     path: &Path,
     options: &WriteOptions,
 ) -> Result<WriteReport, TraceError> {
-    let name = path.display().to_string();
-    let (packing, format) = target(path, options)?;
-    let failed = |error: io::Error| TraceError::io(&name, "cannot be written", error);
-    let mut out = OutFile::create(path, packing, options.overwrite)?;
-    let mut narrowing = Narrowing::new(format, options.lossy);
-    let mut encoder = Encoder::new(format, &options.provenance);
-    encoder.begin(&mut out, &options.provenance).map_err(failed)?;
-    let mut written = 0;
+    let mut writer = TraceWriter::create(path, options)?;
     for request in requests {
-        if let Some(request) =
-            narrowing.narrow(request?).map_err(|problem| TraceError::file(&name, problem))?
-        {
-            encoder.request(&mut out, &request).map_err(failed)?;
-            written += 1;
-        }
+        writer.push(request?)?;
     }
-    encoder.end(&mut out).map_err(failed)?;
-    let finished = out.finish().map_err(failed)?;
-    Ok(WriteReport {
-        path: name.clone(),
-        format: format.name,
-        packing: packing.name(),
-        requests: written,
-        file_bytes: finished.file_bytes,
-        content_bytes: finished.content_bytes,
-        sha256: finished.sha256,
-        losses: narrowing.losses(),
-    })
+    writer.finish()
+}
+
+/// A trace that is written request by request; the file appears when it is whole.
+pub struct TraceWriter {
+    name: String,
+    packing: Packing,
+    format: &'static WriteFormat,
+    out: OutFile,
+    narrowing: Narrowing,
+    encoder: Encoder,
+    written: u64,
+}
+
+impl TraceWriter {
+    /// Begins a trace at `path`.
+    ///
+    /// # Errors
+    /// The format or the packing cannot be told from the name, the file exists already (and
+    /// `overwrite` is not set), or it cannot be written.
+    pub fn create(path: &Path, options: &WriteOptions) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        let (packing, format) = target(path, options)?;
+        let mut out = OutFile::create(path, packing, options.overwrite)?;
+        let narrowing = Narrowing::new(format, options.lossy);
+        let mut encoder = Encoder::new(format, &options.provenance);
+        let begun = encoder.begin(&mut out, &options.provenance);
+        begun.map_err(|error| TraceError::io(&name, "cannot be written", error))?;
+        Ok(Self { name, packing, format, out, narrowing, encoder, written: 0 })
+    }
+
+    /// Adds a request, which must not arrive before the one added last.
+    ///
+    /// # Errors
+    /// The format cannot hold it (and `lossy` is not set), or the file cannot be written.
+    pub fn push(&mut self, request: Request) -> Result<(), TraceError> {
+        let kept = self.narrowing.narrow(request);
+        if let Some(request) = kept.map_err(|problem| TraceError::file(&self.name, problem))? {
+            let pushed = self.encoder.request(&mut self.out, &request);
+            pushed.map_err(|error| TraceError::io(&self.name, "cannot be written", error))?;
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, and gives the file its name.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(mut self) -> Result<WriteReport, TraceError> {
+        let failed = |error: io::Error| TraceError::io(&self.name, "cannot be written", error);
+        self.encoder.end(&mut self.out).map_err(failed)?;
+        let finished = self.out.finish().map_err(failed)?;
+        Ok(WriteReport {
+            path: self.name,
+            format: self.format.name,
+            packing: self.packing.name(),
+            requests: self.written,
+            file_bytes: finished.file_bytes,
+            content_bytes: finished.content_bytes,
+            sha256: finished.sha256,
+            losses: self.narrowing.losses(),
+        })
+    }
 }
 
 /// The bytes of a file in the format of this name, which holds all of `requests`.

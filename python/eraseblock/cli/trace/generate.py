@@ -104,20 +104,35 @@ def _generator(
     return kind, file, [*sets, *given]
 
 
+# From so many requests on their making is announced: bytes and time of each are what they mostly are.
+_MANY, _BYTES, _PER_S = 10**9, 5, 5_000_000
+
+
 def _write(
     generator: Generator, output: Path, to: str | None, *, lossy: bool, force: bool, as_json: bool
 ) -> None:
+    from eraseblock.results import units
+    from eraseblock.terminal.console import err, out, say_error
     from eraseblock.terminal.steps import StepBar
 
     with StepBar() as bar:
-        text = _core.generate_trace(generator, str(output), to, force, lossy, bar.update)
+        said_so = False
+
+        def update(phase: str, done: int, total: int) -> None:
+            nonlocal said_so
+            if total >= _MANY and not said_so:
+                said_so = True
+                say_error(
+                    f"{total:,} requests make some {units.size(total * _BYTES)} in the compact format, and "
+                    f"take some {total / _PER_S / 3600:,.1f} hours; Ctrl-C ends it"
+                )
+            bar.update(phase, done, total)
+
+        text = _core.generate_trace(generator, str(output), to, force, lossy, update)
     report, said = json.loads(text), beside(output)
     if as_json:
         said.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         return
-    from eraseblock.results import units
-    from eraseblock.terminal.console import err, out
-
     lost = [f"{key.replace('_', ' ')}: {count:,}" for key, count in report["losses"].items() if count]
     (err() if said is sys.stderr else out()).print(
         f"{report['path']}: {report['requests']:,} requests as {report['format']}, "

@@ -14,7 +14,7 @@ use collection::Collection;
 use crate::ftl::gc::GcConfig;
 use crate::ftl::{Advice, Cx, Mapping, PageOut, Waiter};
 use crate::metrics::{Counters, Observers};
-use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Plan, Shadow, Stored};
+use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Path, Plan, Shadow, Stored};
 use crate::pattern::Hint;
 use crate::support::NONE;
 use crate::support::ids::{Lpn, Ppn, RequestId};
@@ -416,6 +416,17 @@ impl Backend {
     #[inline]
     pub fn take_finished(&mut self, into: &mut Vec<u32>) {
         self.engine.take_finished(into);
+    }
+
+    /// How those ends came about, in the same order; empty where nobody wants to know.
+    #[inline]
+    pub fn take_paths(&mut self) -> Vec<Path> {
+        self.engine.take_paths()
+    }
+
+    /// Keeps how ends come about, from now on.
+    pub fn watch_paths(&mut self) {
+        self.engine.watch_paths();
     }
 
     /// What the flash holds, where that is kept.

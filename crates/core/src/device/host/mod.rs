@@ -189,6 +189,11 @@ impl Requests {
         RequestId(0)
     }
 
+    /// Its number in the workload.
+    pub fn number(&self, id: RequestId) -> u64 {
+        self.pending[id.index()].number
+    }
+
     /// When a request came.
     pub fn arrival(&self, id: RequestId) -> u64 {
         self.pending[id.index()].arrival

@@ -9,8 +9,8 @@ use crate::device::{Device, DeviceError};
 use crate::ftl::Waiter;
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
-use crate::metrics::observer::Occasion;
-use crate::nand::{Cause, Geometry, JoinId};
+use crate::metrics::observer::{Awaited, Occasion};
+use crate::nand::{Cause, Geometry, JoinId, Path};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
 use crate::support::ids::{LogicalBlock, Lpn, PlaneId, RequestId};
@@ -285,12 +285,12 @@ impl Device {
 
     /// Some reads of a request have ended: its pages are filled, and those who waited for that go
     /// on.
-    pub(in crate::device) fn reads_ended(&mut self, reads: u32) {
+    pub(in crate::device) fn reads_ended(&mut self, reads: u32, path: Option<&Path>) {
         let request = self.pipeline.fills.end(reads);
         while let Some(waiter) = self.pipeline.fills.take_waiter(reads) {
-            self.condition_met(waiter);
+            self.progress(waiter, Awaited::Reads, path);
         }
-        self.condition_met(request);
+        self.progress(request, Awaited::Reads, path);
     }
 
     /// The join of the flash writes that a request waits for.

@@ -34,6 +34,7 @@ impl Engine {
 
     /// A page is in the data register: the array programs it, the front is free.
     pub(super) fn handed_over(&mut self, die: DieId) {
+        self.path_leaves(die);
         let d = &mut self.array.dies[die.index()];
         let id = d.running;
         let array = d.left;

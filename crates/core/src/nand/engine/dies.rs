@@ -11,6 +11,7 @@ impl Engine {
     /// A ready operation goes to its die.
     #[inline]
     pub(super) fn enqueue(&mut self, id: u32) {
+        self.path_ready(id);
         let state = &mut self.ops[id as usize];
         state.ready = true;
         state.next = NONE;
@@ -270,10 +271,12 @@ impl Engine {
             if d.urgent.head == NONE || urgent {
                 return self.start_step(die);
             }
+            self.path_leaves(die);
             self.put_back(die, id);
             self.array.channels[self.array.dies[die.index()].channel as usize].active -= 1;
             return self.start_next(die);
         }
+        self.path_leaves(die);
         self.complete(id);
         let d = &mut self.array.dies[die.index()];
         d.load -= 1;

@@ -171,6 +171,7 @@ impl Engine {
             self.ops[id as usize] = state;
             id
         };
+        self.path_issued(id);
         for join in [op.signals, op.waiter] {
             if !join.is_none() {
                 self.hold(join);
@@ -304,7 +305,12 @@ impl Engine {
     }
 
     /// An operation has ended: its hazards go, those who waited go on.
+    #[inline]
     pub(super) fn complete(&mut self, id: u32) {
+        if self.paths.is_some() { self.complete_watched(id) } else { self.end(id) }
+    }
+
+    fn end(&mut self, id: u32) {
         let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
         if counts_for_flush(&op) {
             self.waiting.epochs[(epoch - self.waiting.first_epoch) as usize].0 -= 1;
@@ -352,6 +358,14 @@ impl Engine {
                 self.release(join);
             }
         }
+    }
+
+    /// The same where the paths of operations are kept.
+    #[cold]
+    fn complete_watched(&mut self, id: u32) {
+        self.path_ends(id);
+        self.end(id);
+        self.path_over();
     }
 
     /// What is in `block` is needed; returns which of its lives.

@@ -69,12 +69,16 @@ impl Engine {
         let join = Join { count: 0, waiters: NONE, tag };
         if self.waiting.free_join == NONE {
             self.waiting.joins.push(join);
-            return JoinId::of_engine(self.waiting.joins.len() as u32 - 1);
+            let id = JoinId::of_engine(self.waiting.joins.len() as u32 - 1);
+            self.path_joins(id);
+            return id;
         }
         let id = self.waiting.free_join;
         self.waiting.free_join = self.waiting.joins[id as usize].waiters;
         self.waiting.joins[id as usize] = join;
-        JoinId::of_engine(id)
+        let id = JoinId::of_engine(id);
+        self.path_joins(id);
+        id
     }
 
     /// Makes join `to` wait for join `from`, which has not ended.
@@ -93,6 +97,11 @@ impl Engine {
     /// wait for it go on, its tag is reported, and its number is used again. Says whether it has
     /// ended.
     pub fn release(&mut self, join: JoinId) -> bool {
+        if self.paths.is_some() { self.release_watched(join) } else { self.signal(join) }
+    }
+
+    #[inline]
+    fn signal(&mut self, join: JoinId) -> bool {
         let state = &mut self.waiting.joins[join.index()];
         state.count -= 1;
         let ended = state.count == 0;
@@ -104,6 +113,19 @@ impl Engine {
                 self.waiting.finished.push(tag);
             }
             self.wake(waiters);
+        }
+        ended
+    }
+
+    /// The same where the paths of operations are kept.
+    #[cold]
+    fn release_watched(&mut self, join: JoinId) -> bool {
+        let none = !self.has_path();
+        let Join { count, tag, .. } = self.waiting.joins[join.index()];
+        self.path_signals(join, count == 1, tag != NONE);
+        let ended = self.signal(join);
+        if none {
+            self.no_path();
         }
         ended
     }
@@ -121,6 +143,7 @@ impl Engine {
         while self.waiting.epochs.len() > 1 && self.waiting.epochs[0].0 == 0 {
             if let Some((_, tag)) = self.waiting.epochs.pop_front() {
                 self.waiting.finished.push(tag);
+                self.path_passes();
             }
             self.waiting.first_epoch += 1;
         }

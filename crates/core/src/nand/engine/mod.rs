@@ -39,11 +39,13 @@ mod group;
 mod hazards;
 mod idle;
 mod joins;
+mod paths;
 mod planes;
 mod suspend;
 mod work;
 
 pub use idle::IdleDrive;
+pub use paths::{ByPart, PARTS, Part, Path, Stretch};
 
 use array::{Array, Die, Phase};
 use hashbrown::HashMap;
@@ -147,6 +149,9 @@ pub struct Engine {
     special: Special,
     /// How much the dies have to do, where somebody asks.
     work: Option<work::Work>,
+    /// Where the time of operations goes, where somebody asks.
+    #[serde(skip)]
+    paths: Option<Box<paths::Paths>>,
     /// The medium, to which each step is applied when it ends, where one is kept.
     #[serde(skip)]
     stored: Option<Box<Stored>>,
@@ -189,6 +194,7 @@ impl Engine {
             chip,
             special: Special::default(),
             work: None,
+            paths: None,
             stored: None,
             payloads: Vec::new(),
             array: Array::new(geometry),

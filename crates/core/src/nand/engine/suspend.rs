@@ -35,6 +35,7 @@ impl Engine {
 
     /// The array has stopped.
     pub(super) fn suspended(&mut self, die: DieId) {
+        self.path_leaves(die);
         let d = &mut self.array.dies[die.index()];
         d.suspensions += 1;
         let erase = self.ops[d.running as usize].op.kind == Kind::Erase;

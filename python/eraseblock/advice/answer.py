@@ -1,0 +1,83 @@
+"""What a question comes to: a sentence, what takes the ground from it, and the figures behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+# How the figures are drawn: a line along numbers, or a bar for each name.
+Shape = Literal["line", "bars"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The figures of a table, to be drawn."""
+
+    shape: Shape
+    title: str
+    # Columns of the table.
+    x: str
+    y: str
+    # A column whose values get lines or parts of bars of their own, if there is one.
+    by: str | None = None
+    # What is asked for, on the y axis.
+    goal: float | None = None
+    # Each step of x is the double of the one before, as with sizes.
+    doubling: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures as numbers, and as people read them."""
+
+    # Titles by the keys of the rows, in order.
+    columns: Mapping[str, str]
+    # Numbers and names by key; times in ns, sizes in bytes, shares from 0 to 1.
+    rows: Sequence[Mapping[str, Any]]
+    # The same for the eye.
+    shown: Sequence[Sequence[str]]
+    # The row that the answer takes, if it takes one.
+    taken: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One question answered. Names stand in backquotes."""
+
+    question: str
+    sentence: str
+    # Why not to rely on it.
+    doubts: tuple[str, ...]
+    table: Table
+    picture: Picture
+    # Commands that make the same runs.
+    commands: tuple[str, ...]
+    # What the sentence says, as values.
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it but how it is drawn."""
+        whole = asdict(self)
+        del whole["picture"]
+        whole["table"] = [dict(row) for row in self.table.rows]
+        return whole
+
+
+def paragraph(answers: Sequence[Answer]) -> str:
+    """All answers in one paragraph, doubts behind what they are about."""
+    parts = []
+    for answer in answers:
+        doubt = f" Do not rely on that: {'; '.join(answer.doubts)}." if answer.doubts else ""
+        parts.append(f"{answer.sentence}{doubt}")
+    return " ".join(parts)
+
+
+def as_json(answers: Sequence[Answer], trace: str, device: str) -> dict[str, Any]:
+    """Everything for programs."""
+    return {
+        "trace": trace,
+        "device": device,
+        "paragraph": paragraph(answers),
+        "answers": [answer.as_json() for answer in answers],
+    }

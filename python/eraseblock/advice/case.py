@@ -1,0 +1,187 @@
+"""What is asked about: a trace and a drive. Makes runs, and says which plain commands make the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eraseblock import _core
+from eraseblock.comparison import Comparison, command_line, experiments_of
+from eraseblock.experiments import NULL, Config, Experiment
+from eraseblock.names import check
+from eraseblock.profile.gather import characterise, plan
+from eraseblock.results.advice import advice_of
+from eraseblock.results.record import Record
+from eraseblock.results.view import Row, rows_of
+from eraseblock.running import Caller, Handling, finished
+from eraseblock.sweep import Outcome, split_errors
+
+# Write amplification that is asked for, unless told otherwise.
+WAF = 2.0
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the caller wants to know it of."""
+
+    trace: str
+    device: str
+    # Keys of the workload, such as `fit`.
+    workload: Mapping[str, Any]
+    sets: Sequence[str] = ()
+    # The most write amplification that will do.
+    waf: float = WAF
+    # Programs and erases that a block endures; None: what the drive says.
+    endurance: int | None = None
+
+
+@dataclass
+class Case:
+    """Makes the runs of all questions about one wish."""
+
+    wish: Wish
+    handling: Handling
+    caller: Caller
+    # All that have been asked for so far.
+    experiments: list[Experiment] = field(default_factory=list)
+    # What several questions need, by name.
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        wish = self.wish
+        check([wish.device], "devices", "--device")
+        if not 0 < wish.waf < 1000:
+            raise _core.ConfigError(f"--waf: found {wish.waf:g}, expected a number above 0 and below 1,000")
+        if wish.endurance is not None and not 0 < wish.endurance < 1 << 31:
+            raise _core.ConfigError(f"--endurance: found {wish.endurance}, expected 1 or more erases")
+
+    @property
+    def trace_name(self) -> str:
+        """The trace without its folders."""
+        return Path(self.wish.trace).name
+
+    def profile(self) -> dict[str, Any]:
+        """What the trace is like; read once for all questions."""
+        if "profile" not in self.memory:
+            wish = self.wish
+            [one] = plan([wish.trace], workload={k: v for k, v in wish.workload.items() if k != "fit"})
+            self.memory["profile"] = characterise(one)
+        found: dict[str, Any] = self.memory["profile"]
+        return found
+
+    def scheme(self) -> str:
+        """The buffer scheme of the drive."""
+        scheme = self.config()["buffer"]["scheme"]
+        return str(scheme["kind"] if isinstance(scheme, dict) else scheme)
+
+    def config(self) -> Config:
+        """The drive as it is, under the workload."""
+        wish = self.wish
+        sets = [one for one in wish.sets if "buffer.scheme" not in one]
+        given = {f"workload.{key}": value for key, value in wish.workload.items()}
+        whole = {"name": "advise", "preset": wish.device}
+        return experiments_of("advise", whole, [wish.trace], given, sets)[0].config
+
+    def runs(
+        self,
+        *,
+        buffers: Sequence[str] = (),
+        sizes: Sequence[str] = (),
+        ftls: Sequence[str] = (),
+        sets: Mapping[str, Any] | None = None,
+        fit: str | None = None,
+        keep: bool = True,
+        may_refuse: bool = False,
+    ) -> tuple[list[Row], str]:
+        """Run a comparison; its rows, in order, and the command that makes them.
+
+        What is not to be kept is no part of the results, only on the way to them. Where all may be refused,
+        there are then no rows.
+
+        Raises:
+            EraseblockError: a run failed, or none could be built.
+        """
+        comparison = self.comparison(buffers=buffers, sizes=sizes, ftls=ftls, sets=sets, fit=fit)
+        experiments, _ = comparison.without_hopeless()
+        self.experiments += experiments if keep else []
+        with finished(experiments, self.handling, self.caller) as done:
+            failures, refusals = split_errors(done.outcomes)
+        broken = failures or ([] if done.records or may_refuse else refusals)
+        for outcome in broken:
+            if outcome.error is not None:
+                raise outcome.error
+        return rows_of(done.records), command_line(comparison)
+
+    def comparison(
+        self,
+        *,
+        buffers: Sequence[str],
+        sizes: Sequence[str] = (),
+        ftls: Sequence[str] = (),
+        sets: Mapping[str, Any] | None = None,
+        fit: str | None = None,
+    ) -> Comparison:
+        """What is compared, of the wish and what a question sets."""
+        wish = self.wish
+        # Each setting once: what a question sets goes before what the caller has set of the same key.
+        ours = sets or {}
+        theirs = [text for text in wish.sets if text.partition("=")[0].strip() not in ours]
+        workload = {**wish.workload, **({} if fit is None else {"fit": fit})}
+        texts = [*theirs, *(f"{key}={_text(value)}" for key, value in ours.items())]
+        if not buffers:
+            return Comparison(
+                [wish.trace], sizes=sizes, ftls=ftls, device=wish.device, workload=workload, sets=texts
+            )
+        return Comparison([wish.trace], buffers, sizes, ftls, wish.device, workload, texts)
+
+    def outcomes(self, comparisons: Sequence[Comparison]) -> list[Outcome]:
+        """Run comparisons of one design each, together; what cannot be built has an error."""
+        experiments = [one.experiments()[0] for one in comparisons]
+        self.experiments += experiments
+        with finished(experiments, self.handling, self.caller) as done:
+            failures, _ = split_errors(done.outcomes)
+        for outcome in failures:
+            if isinstance(outcome.error, _core.SimulationError):
+                raise outcome.error
+        return done.outcomes
+
+    def row(self, record: Record) -> Row:
+        """A record, as it is shown."""
+        return rows_of([record])[0]
+
+    def whole(self) -> None:
+        """Write the folder's results, where there is one: everything that was run is stored there."""
+        if self.handling.folder is None or not self.experiments:
+            return
+        from dataclasses import replace
+
+        with finished(self.experiments, replace(self.handling, fresh=False), self.caller) as done:
+            done.write()
+
+
+def _text(value: Any) -> str:
+    """A value as people write it behind `--set KEY=`."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return NULL if value is None else str(value)
+
+
+def short_size(count: int) -> str:
+    """Bytes as people write them behind an option: `4MiB`."""
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count and count % scale == 0:
+            return f"{count // scale}{unit}"
+    return f"{count}B"
+
+
+def doubts_of(rows: Sequence[Row], but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What the engine says against these runs: why they are not to be trusted, and what did not happen.
+
+    What begins with one of `but` is meant to be so.
+    """
+    sentences = [one.sentence.rstrip(".") for one in advice_of(rows)]
+    return tuple(dict.fromkeys(one for one in sentences if not one.startswith(but or ("\n",))))

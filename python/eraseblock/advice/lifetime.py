@@ -1,0 +1,71 @@
+"""How much can be written before the flash wears out."""
+
+from __future__ import annotations
+
+from eraseblock.advice.answer import Answer, Picture, Table
+from eraseblock.advice.case import Case
+from eraseblock.advice.small import cut_down, doubts_here
+from eraseblock.results import units
+from eraseblock.results.units import bytes_of
+
+ABOUT = "How long does the drive live, in terabytes written (TBW)?"
+# Where neither the drive nor the caller says how often a block can be erased: usual for TLC flash.
+ENDURANCE = 3000
+# Shares of spare flash that drives are sold with; those near the drive's own are left out.
+_USUAL, _NEAR = (0.07, 0.15, 0.28), 0.02
+_DAY_NS = 86_400 * 10**9
+
+
+def ask(case: Case) -> Answer:
+    """Write amplification in steady state, with the drive's spare flash and others, into bytes of the host.
+
+    TBW = bytes of flash x erases that a block endures / write amplification, as if wear were even.
+    """
+    drive = cut_down(case)
+    config = case.config()
+    nand = config["nand"]
+    planes = nand["channels"] * nand["chips_per_channel"] * nand["dies_per_chip"] * nand["planes_per_die"]
+    flash = planes * nand["blocks_per_plane"] * nand["pages_per_block"] * bytes_of(nand["page_size"])
+    said = case.wish.endurance or int(nand["endurance"]) or None
+    endurance = said or ENDURANCE
+    own_spare = round(drive.spare, 4)
+    spares = sorted({own_spare, *(one for one in _USUAL if abs(one - own_spare) > _NEAR)})
+    counts = {drive.flash_blocks(one): one for one in spares}
+    sets = {**drive.sets(), "nand.blocks_per_plane": list(counts)}
+    runs, command = case.runs(buffers=[case.scheme()], ftls=["page"], sets=sets, fit="compact")
+    rows, shown, taken = list[dict[str, object]](), list[list[str]](), 0
+    for run in runs:
+        spare = counts[int(run.record["config"]["nand"]["blocks_per_plane"])]
+        waf = run.figure("waf")
+        written = flash * endurance / waf if waf else None
+        if spare == own_spare:
+            taken = len(rows)
+        rows.append({"spare": spare, "waf": waf, "tbw_bytes": written})
+        text = units.NOTHING if written is None else f"{written / 1e12:,.0f} TB"
+        shown.append([units.share(spare), units.ratio(waf), text])
+    own = runs[taken]
+    table = Table({"spare": "spare", "waf": "WAF", "tbw_bytes": "TBW"}, rows, shown, taken)
+    picture = Picture("bars", "Terabytes written until the flash is worn out", "spare", "tbw_bytes")
+    tbw = rows[taken]["tbw_bytes"]
+    if not isinstance(tbw, float):
+        sentence = "Lifetime: without end, as the workload writes nothing to flash."
+        return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,))
+    whose = "" if said else " (usual for TLC; --endurance says another)"
+    sentence = (
+        f"Lifetime: {tbw / 1e12:,.0f} TB written ({flash / 1e9:,.0f} GB of flash x "
+        f"{endurance:,} erases{whose} / write amplification "
+        f"{own.figure('waf'):.2f}, as if wear were even){_years(case, tbw)}."
+    )
+    result = {"tbw_bytes": tbw, "waf": own.figure("waf"), "endurance": endurance, "flash_bytes": flash}
+    return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,), result)
+
+
+def _years(case: Case, tbw: float) -> str:
+    """How long that is at the pace of the trace."""
+    info = case.profile()
+    span = info["profile"]["arrivals"]["duration_ns"]
+    if not span or not info["write_bytes"]:
+        return ""
+    days = tbw / (info["write_bytes"] * _DAY_NS / span)
+    pace = units.size(info["write_bytes"] * _DAY_NS / span)
+    return f"; at the trace's {pace} a day that is {days / 365:,.1f} years"

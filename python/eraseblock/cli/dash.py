@@ -1,0 +1,102 @@
+"""`-` in the place of a file: stdin for a trace or an experiment, stdout for a trace that is written."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+from eraseblock import _core
+
+DASH = "-"
+# Commands whose arguments are traces, which are read.
+_TRACES = (("compare",), ("advise",), ("tune",), ("trace", "info"))
+# Options without a value, which say nothing of the token behind them.
+_FLAGS = (
+    *("--lossy", "--force", "--json", "--skip-bad-lines", "--dark", "--compare", "--verify", "--fresh"),
+    *("--prune", "--sensitivity", "--all", "--no-cache", "--explain", "--describe"),
+)
+# Files that stand for stdin and stdout while a command runs, and what messages call them.
+_NAMES: dict[str, str] = {}
+
+
+@contextmanager
+def resolved(tokens: Sequence[str]) -> Iterator[list[str]]:
+    """The call with names of files in the place of dashes: what comes through stdin, what goes to stdout.
+
+    What a command says goes to stderr where its trace goes to stdout.
+
+    Raises:
+        ConfigError: two dashes for stdin, or stdin is a terminal.
+    """
+    if DASH not in tokens:
+        yield list(tokens)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="eraseblock-"))
+    # Unless --to says another format, it is the compact one.
+    source, target = folder / "stdin", folder / "stdout.ebt"
+    _NAMES.update({str(source): "stdin", str(target): "stdout"})
+    try:
+        call = _replaced(list(tokens), source, target)
+        if str(target) not in call:
+            yield call
+            return
+        with redirect_stdout(sys.stderr):
+            yield call
+        if target.exists():
+            with target.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def plain(message: str) -> str:
+    """A message that speaks of stdin and stdout, not of the files that stand for them."""
+    for path, name in _NAMES.items():
+        message = message.replace(path, name)
+    return message
+
+
+def _replaced(tokens: list[str], source: Path, target: Path) -> list[str]:
+    found = list(tokens)
+    arguments = _arguments(tokens)
+    reads, writes = list[int](), list[int]()
+    if any(tokens[: len(command)] == list(command) for command in _TRACES):
+        reads = [at for at in arguments if tokens[at] == DASH]
+    elif tokens[:1] == ["run"]:
+        reads = [at for at in arguments[1:] if tokens[at] == DASH]
+    elif tokens[:2] == ["trace", "convert"]:
+        reads = [at for at in arguments[2:3] if tokens[at] == DASH]
+        writes = [at for at in arguments[3:4] if tokens[at] == DASH]
+    elif tokens[:2] == ["trace", "generate"]:
+        writes = [at for at, one in enumerate(tokens) if one == DASH and tokens[at - 1] in ("-o", "--output")]
+    if len(reads) > 1:
+        raise _core.ConfigError("-: stdin can be read once; save one of the two to a file")
+    for at in writes:
+        found[at] = str(target)
+    for at in reads:
+        _keep(source)
+        found[at] = str(source)
+    return found
+
+
+def _arguments(tokens: Sequence[str]) -> list[int]:
+    """Places of what is neither an option nor an option's value, the command among them."""
+    found = []
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else ""
+        valued = before.startswith("-") and before not in (DASH, *_FLAGS) and "=" not in before
+        if not valued and (token == DASH or not token.startswith("-")):
+            found.append(at)
+    return found
+
+
+def _keep(path: Path) -> None:
+    """A trace is read more than once: what comes through stdin becomes a file."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise _core.ConfigError("-: stdin is a terminal; send a file to it, as in `eraseblock ... < x.spc`")
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)

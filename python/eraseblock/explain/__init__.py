@@ -1,0 +1,1 @@
+"""Why a run was slow: what its responses are made of, in words."""

@@ -1,0 +1,123 @@
+"""What a call gives that ran several experiments: their records, as a list that can show itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, cast
+
+from eraseblock.results.conclusion import conclusions_of, drives_of
+from eraseblock.results.frame import Kind, frame
+from eraseblock.results.headline import COLUMNS, Column, column_named
+from eraseblock.results.record import Record, RunRecord
+from eraseblock.results.units import size
+from eraseblock.results.view import Row, rows_of
+
+if TYPE_CHECKING:
+    import altair
+
+# A notebook shows that many runs; a frame has all of them.
+_SHOWN = 200
+
+
+class Results(list[RunRecord]):
+    """Records in the order of their runs: a list that is shown as a table in a notebook.
+
+    Example:
+        >>> import eraseblock as eb
+        >>> work = {"generate": {"kind": "uniform", "requests": 1000, "footprint": "1 MiB"}}
+        >>> drive = {"preset": "hbm-2010", "precondition": {"state": "empty"}, "workload": work}
+        >>> results = eb.run({**drive, "buffer": {"scheme": ["lru", "fab"]}})
+        >>> results.frame().select("config.buffer.scheme.kind", "hit_ratio.all").rows()
+        [('lru', 0.75), ('fab', 0.75)]
+    """
+
+    def frame(self, kind: Kind = "polars") -> Any:
+        """A data frame, one row for each run; as `eb.frame`."""
+        return frame(self, kind)
+
+    def _rows(self) -> list[Row]:
+        return rows_of(cast(list[Record], self))
+
+    def plot(self, column: str = "mean") -> altair.Chart:
+        """A figure of all runs as a chart: bars, or lines over the buffer's size where there are several.
+
+        Args:
+            column: the figure, by its name in tables (`"mean"`, `"p99"`, `"hits"`, `"WAF"`, `"erases"`,
+                `"read-p99"`, ...) or its place in a record.
+
+        Raises:
+            ConfigError: there is no such figure.
+        """
+        return _chart(self._rows(), column_named(column, "plot"))
+
+    def _repr_html_(self) -> str:
+        """The table of a notebook: scheme, size, FTL, what else differs, and the main figures."""
+        if not self:
+            return "<p>no runs</p>"
+        rows = self._rows()
+        heads = ["trace", "drive", "FTL", "scheme", "buffer", "settings"]
+        cells = [
+            [row.trace, row.drive, row.ftl_in_full, row.scheme_in_full, size(row.buffer_bytes), row.variant]
+            for row in rows
+        ]
+        # What is the same for all runs is said once, above.
+        same = [len(rows) > 1 and len({line[at] for line in cells}) == 1 for at in range(len(heads))]
+        same[3] = False
+        common = ", ".join(cells[0][at] for at in range(len(heads)) if same[at] and cells[0][at])
+        kept = [at for at in range(len(heads)) if not same[at] and any(line[at] for line in cells)]
+        shown = [column for column in COLUMNS if any(row.figure(column.path) is not None for row in rows)]
+        head = "".join(f"<th>{escape(text)}</th>" for text in [heads[at] for at in kept])
+        head += "".join(f'<th style="text-align:right">{escape(column.title)}</th>' for column in shown)
+        lines = list(zip(rows, cells, strict=True))[:_SHOWN]
+        body = "".join(_line(row, [line[at] for at in kept], shown) for row, line in lines)
+        conclusions = conclusions_of(rows, None)
+        said = [text for one in conclusions for text in one.sentences] + drives_of(conclusions)
+        notes = "".join(f"<p>{escape(text)}</p>" for text in ([common] if common else []))
+        more = f"<p>and {len(rows) - _SHOWN} more runs</p>" if len(rows) > _SHOWN else ""
+        verdict = "".join(f"<p>{escape(text)}</p>" for text in said)
+        return f"{notes}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}{verdict}"
+
+
+def _line(row: Row, labels: Sequence[str], columns: Sequence[Column]) -> str:
+    texts = "".join(f"<td>{escape(label)}</td>" for label in labels)
+    figures = "".join(
+        f'<td style="text-align:right">{escape(column.show(row.figure(column.path)))}</td>'
+        for column in columns
+    )
+    style = "" if row.trusted else ' style="opacity:0.5" title="not to be trusted: see reasons"'
+    return f"<tr{style}>{texts}{figures}</tr>"
+
+
+def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
+    import altair
+
+    values = [
+        {
+            "scheme": row.scheme_in_full,
+            "size": size(row.buffer_bytes),
+            "bytes": row.buffer_bytes,
+            "figure": row.figure(column.path),
+            "shown": column.show(row.figure(column.path)),
+            "group": ", ".join(part for part in (row.trace, row.ftl_in_full, row.variant) if part),
+        }
+        for row in rows
+    ]
+    unit = " (ns)" if column.path.startswith("response_ns") else ""
+    what = altair.Y("figure:Q", title=f"{column.name}{unit}")
+    tip = [
+        altair.Tooltip("scheme:N"),
+        altair.Tooltip("size:N", title="buffer"),
+        altair.Tooltip("shown:N", title=column.name),
+    ]
+    data = altair.Chart({"values": values})
+    drawn: altair.Chart
+    if len({row.buffer_bytes for row in rows}) > 1:
+        sizes = altair.X("bytes:Q", scale=altair.Scale(type="log", base=2), title="buffer (bytes)")
+        drawn = data.mark_line(point=True).encode(x=sizes, y=what, color="scheme:N", tooltip=tip)
+    else:
+        schemes = altair.X("scheme:N", sort=None, title=None)
+        drawn = data.mark_bar().encode(x=schemes, y=what, tooltip=tip)
+    if len({value["group"] for value in values}) > 1:
+        return drawn.encode(column=altair.Column("group:N", title=None))
+    return drawn

@@ -1,0 +1,214 @@
+"""Buffer schemes that are written in Python: the class that they derive from, and their way to the engine."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import inspect
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from eraseblock import _core
+from eraseblock._core import Leave
+from eraseblock.names import registry
+
+# What a method says that lets pages go: nothing, a page, pages that go together, or how they go.
+Leaves = int | Leave | Sequence[int] | Sequence[Leave] | None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a buffer is built for."""
+
+    # Pages that it may hold.
+    capacity: int
+    # Pages of a logical block; page `n` is one of block `n // pages_per_block`.
+    pages_per_block: int
+    # Pages that the host sees.
+    logical_pages: int
+
+
+class Buffer:
+    """A buffer scheme: derive from it, and give the class or an object of it in the place of a name.
+
+    The engine knows which pages are held and which of them are dirty; the scheme says which leave.
+    `hit`, `insert`, `evict` and `remove` are all that most schemes need. A page is a number. What a method
+    returns that lets pages go: `None`, a page, a list of pages that go together, or `eb.Leave` (or a list of
+    them), which says why and how. Pages that are clean are forgotten, dirty ones are written to flash.
+
+    Every run has an object of its own, a copy of the one given. Its options are the attributes that its class
+    or its `__init__` sets to numbers, texts or truth values; they are part of the record.
+
+    Example:
+        >>> import eraseblock as eb
+        >>> class Fifo(eb.Buffer):
+        ...     reason = "oldest page"
+        ...     def start(self, shape):
+        ...         self.pages = {}
+        ...     def insert(self, page, write):
+        ...         self.pages[page] = True
+        ...     def evict(self, page, write):
+        ...         oldest = next(iter(self.pages))
+        ...         del self.pages[oldest]
+        ...         return oldest
+        ...     def remove(self, page):
+        ...         del self.pages[page]
+        >>> device = eb.Device("hbm-2010", buffer=Fifo, buffer_size="8 KiB", precondition={"state": "empty"})
+        >>> writes = [device.write(address=2048 * page, size=2048) for page in (0, 1, 2, 3, 4, 1, 0)]
+        >>> device.stats()["hit_ratio"]["write"]
+        0.14285714285714285
+    """
+
+    # What results call it; default: the name of the class.
+    name: ClassVar[str | None] = None
+    # Whether pages that are read are taken in. With "bypass" it is a write buffer: reads find what it holds,
+    # and `hit` is not told of them; what a flush command stores leaves.
+    reads: Literal["allocate", "bypass"] = "allocate"
+    # Why pages leave that are returned without `Leave`, in a few words.
+    reason: str = "chosen by the scheme"
+    # Whether it reads what a block lacks before it writes it (`Leave(..., how="pad")`).
+    pads_blocks: bool = False
+
+    def start(self, shape: Shape) -> None:
+        """Begin with an empty buffer, before the first request."""
+
+    def hit(self, page: int, write: bool) -> Leaves:
+        """The host reads or writes a page that is held."""
+
+    def insert(self, page: int, write: bool) -> None:
+        """A page has been taken in: dirty from a write, clean from a read."""
+        raise NotImplementedError(f"{type(self).__name__} has no method insert")
+
+    def evict(self, page: int, write: bool) -> Leaves:
+        """Say what leaves, as there is no room for this page. Asked again until there is."""
+        raise NotImplementedError(f"{type(self).__name__} has no method evict")
+
+    def remove(self, page: int) -> None:
+        """A page is gone without having been chosen: the host trimmed it, or a write buffer stored it."""
+        raise NotImplementedError(f"{type(self).__name__} has no method remove")
+
+    def admit(self, page: int, write: bool) -> bool:
+        """Whether a page that is not held is taken in; else it goes past the buffer."""
+        raise NotImplementedError
+
+    def order(self) -> Iterable[int]:
+        """All pages, in the order in which they would leave, for flush commands; default: upwards.
+
+        Each is stored by itself, if it is dirty. It stays, unless the buffer is one of writes alone.
+        """
+        raise NotImplementedError
+
+    def flush(self) -> Leaves:
+        """Store everything dirty, in the place of `order`; the pages leave unless `how` is "keep"."""
+        raise NotImplementedError
+
+    def force(self, first: int, count: int) -> Leaves:
+        """Store these pages of one block, as far as they are held; default: one by one."""
+        raise NotImplementedError
+
+    def cleaned(self, page: int) -> None:
+        """A page has been stored by a flush command, and stays."""
+        raise NotImplementedError
+
+
+# Methods that are called only where a scheme has its own.
+_OPTIONAL = ("hit", "admit", "order", "flush", "force", "cleaned")
+_REQUIRED = ("insert", "evict", "remove")
+
+Scheme = Buffer | type[Buffer]
+
+
+@dataclass(frozen=True)
+class Brought:
+    """A scheme as it goes to the engine: what stands in a configuration, and what makes its methods."""
+
+    table: dict[str, Any]
+    pattern: Buffer
+
+    def __call__(self, capacity: int, pages_per_block: int, logical_pages: int) -> dict[str, Any]:
+        """The methods of a scheme of its own, which has been started."""
+        scheme = copy.deepcopy(self.pattern)
+        scheme.start(Shape(capacity, pages_per_block, logical_pages))
+        methods: dict[str, Any] = {name: getattr(scheme, name) for name in _REQUIRED}
+        for name in _OPTIONAL:
+            has = getattr(type(scheme), name) is not getattr(Buffer, name)
+            methods[name] = getattr(scheme, name) if has else None
+        methods["len"] = getattr(scheme, "__len__", None)
+        methods["bypass"] = scheme.reads == "bypass"
+        methods["pads"] = scheme.pads_blocks
+        methods["reason"] = scheme.reason
+        return methods
+
+
+def is_scheme(value: object) -> bool:
+    """Whether it stands for a scheme in Python."""
+    return isinstance(value, Buffer) or (isinstance(value, type) and issubclass(value, Buffer))
+
+
+def brought(scheme: Scheme) -> Brought:
+    """The scheme as it goes to the engine.
+
+    Raises:
+        ConfigError: it lacks a method, or its name or an option cannot be.
+    """
+    pattern = scheme() if isinstance(scheme, type) else scheme
+    kind = type(pattern)
+    name = pattern.name or kind.__name__
+    known = [entry["name"] for entry in registry()["buffers"]]
+    if name in known:
+        raise _core.ConfigError(f"buffer: {kind.__name__} calls itself `{name}`, as a registered scheme does")
+    missing = [one for one in _REQUIRED if getattr(kind, one) is getattr(Buffer, one)]
+    if missing:
+        raise _core.ConfigError(f"buffer: {kind.__name__} has no method `{missing[0]}`")
+    if pattern.reads not in ("allocate", "bypass"):
+        raise _core.ConfigError(
+            f'buffer: {kind.__name__}.reads: found {pattern.reads!r}, expected "allocate" or "bypass"'
+        )
+    options = {
+        key: value
+        for key, value in _attributes(pattern).items()
+        if not key.startswith("_") and isinstance(value, bool | int | float | str)
+    }
+    for key in ("kind", "python"):
+        if key in options:
+            raise _core.ConfigError(f"buffer: {kind.__name__} has an option `{key}`, a name that is taken")
+    return Brought({"kind": name, "python": _source_hash(kind), **options}, pattern)
+
+
+def _attributes(scheme: Buffer) -> dict[str, Any]:
+    """What stands in its classes, the most special last, and in the object itself."""
+    found: dict[str, Any] = {}
+    for one in reversed(type(scheme).__mro__):
+        if one not in (Buffer, object):
+            found |= {key: value for key, value in vars(one).items() if key not in vars(Buffer)}
+    return {**found, **vars(scheme)}
+
+
+def _source_hash(kind: type[Buffer]) -> str:
+    """What the scheme is written in: the files of its classes, or their code where there is no file."""
+    digest = hashlib.sha256()
+    for one in kind.__mro__:
+        if one in (Buffer, object):
+            continue
+        digest.update(one.__qualname__.encode())
+        try:
+            digest.update(Path(inspect.getfile(one)).read_bytes())
+        except (TypeError, OSError):
+            for name, value in sorted(vars(one).items()):
+                if isinstance(value, types.FunctionType):
+                    digest.update(name.encode())
+                    _add_code(digest.update, value.__code__)
+    return digest.hexdigest()[:32]
+
+
+def _add_code(update: Callable[[bytes], None], code: types.CodeType) -> None:
+    update(code.co_code)
+    update(repr((code.co_names, code.co_varnames)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _add_code(update, constant)
+        else:
+            update(repr(constant).encode())

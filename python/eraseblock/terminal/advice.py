@@ -1,0 +1,55 @@
+"""Prints advice: the paragraph, then for each question its figures with a bar, and the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from eraseblock.advice.answer import Answer
+from eraseblock.terminal.names import styled
+
+_BAR = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def print_advice(console: Console, answers: Sequence[Answer], title: str) -> None:
+    """Print everything."""
+    console.print(Text(title, "bold"))
+    for answer in answers:
+        console.print(styled(answer.sentence))
+        for doubt in answer.doubts:
+            console.print(Text("do not rely on that: ", "bold yellow") + Text(doubt))
+    for answer in answers:
+        console.print()
+        console.print(_table(answer))
+        for command in answer.commands:
+            console.print(Text(f"  {command}", "dim"), soft_wrap=True)
+
+
+def _table(answer: Answer) -> Table:
+    table, picture = answer.table, answer.picture
+    grid = Table(
+        title=picture.title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0)
+    )
+    numbers = [
+        key for key in table.columns if any(isinstance(row.get(key), int | float) for row in table.rows)
+    ]
+    grid.add_column("", no_wrap=True)
+    for key, title in table.columns.items():
+        grid.add_column(title, justify="right" if key in numbers else "left", no_wrap=True)
+    grid.add_column("", no_wrap=True, style="cyan")
+    values = [row.get(picture.y) for row in table.rows]
+    most = max((float(value) for value in values if isinstance(value, int | float)), default=0.0)
+    for index, (shown, value) in enumerate(zip(table.shown, values, strict=True)):
+        bar = _bar(float(value) / most) if most and isinstance(value, int | float) else ""
+        taken = index == table.taken
+        grid.add_row("→" if taken else "", *shown, bar, style="bold" if taken else "")
+    return grid
+
+
+def _bar(part: float) -> str:
+    eighths = max(1, round(8 * _BAR * part))
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

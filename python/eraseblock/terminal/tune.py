@@ -1,0 +1,39 @@
+"""Prints what a search for designs came to."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from eraseblock.results import units
+from eraseblock.terminal.names import styled
+from eraseblock.tuning.goals import spare_of, written_until_worn
+from eraseblock.tuning.tune import Tuning
+
+
+def print_tuning(console: Console, tuning: Tuning) -> None:
+    """Print the answer, the best designs, and the command of the first of them."""
+    console.print(styled(tuning.sentence()))
+    best = tuning.best
+    if not best:
+        return
+    goals = tuning.goals
+    title = "The designs that no other betters" if len(goals.columns) > 1 else "The best designs"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    for key in tuning.space.choices:
+        table.add_column(key.rpartition(".")[2], no_wrap=True)
+    for column in goals.columns:
+        table.add_column(column.title, justify="right", no_wrap=True)
+    table.add_column("spare", justify="right", no_wrap=True)
+    table.add_column("TBW", justify="right", no_wrap=True)
+    for design in best:
+        row = design.row
+        assert row is not None
+        written = written_until_worn(row, goals.endurance)
+        lifetime = "without end" if written is None else f"{written / 1e12:,.0f} TB"
+        spare = units.share(spare_of(row.record["config"]))
+        table.add_row(*design.point.values(), *tuning.figures(design), spare, lifetime)
+    console.print()
+    console.print(table)
+    console.print(Text(f"  {tuning.command(best[0])}", "dim"), soft_wrap=True)

@@ -1,0 +1,116 @@
+"""What makes a design good, what makes it possible, and which designs no other betters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eraseblock import _core
+from eraseblock.results.headline import Column, column_named
+from eraseblock.results.units import bytes_of
+from eraseblock.results.view import Row
+from eraseblock.tuning.space import Budget, Point
+
+
+@dataclass(frozen=True)
+class Design:
+    """One design that has been run, or refused."""
+
+    point: Point
+    # Why it cannot be built, or its run means nothing.
+    refused: str | None = None
+    row: Row | None = None
+    # The goals, each so that less is better; and by how much each budget is exceeded, at most 0 where kept.
+    values: tuple[float, ...] = ()
+    excess: tuple[float, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether it can be built, is to be trusted, and keeps to the budget."""
+        return self.refused is None and all(one <= 0 for one in self.excess)
+
+    def betters(self, other: Design) -> bool:
+        """Whether it is as good in every goal, and better in one."""
+        pairs = list(zip(self.values, other.values, strict=True))
+        return all(mine <= theirs for mine, theirs in pairs) and any(mine < theirs for mine, theirs in pairs)
+
+
+@dataclass(frozen=True)
+class Goals:
+    """The columns that count, and the budget."""
+
+    columns: tuple[Column, ...]
+    budget: Budget
+    # Erases that a block endures.
+    endurance: int
+
+    def judge(self, point: Point, row: Row) -> Design:
+        """A design by its run."""
+        values = []
+        for column in self.columns:
+            value = row.figure(column.path)
+            if not isinstance(value, int | float):
+                return Design(point, f"the run has no figure `{column.title}`", row)
+            values.append(-float(value) if column.good == "high" else float(value))
+        if not row.competes:
+            reasons = row.record.get("reasons") or ["it knew the future"]
+            return Design(point, f"not to be trusted: {reasons[0]}", row)
+        return Design(point, None, row, tuple(values), tuple(self._excess(row)))
+
+    def _excess(self, row: Row) -> list[float]:
+        budget, found = self.budget, list[float]()
+        if budget.ram is not None:
+            found.append(row.buffer_bytes / budget.ram - 1)
+        if budget.spare is not None:
+            found.append(spare_of(row.record["config"]) - budget.spare)
+        if budget.lifetime is not None:
+            written = written_until_worn(row, self.endurance)
+            found.append(0.0 if written is None else 1 - written / budget.lifetime)
+        return found
+
+
+def goals_of(names: Sequence[str], budget: Budget, endurance: int) -> Goals:
+    """The goals with these names.
+
+    Raises:
+        ConfigError: no column has this name, or it has no better end.
+    """
+    columns = tuple(column_named(name, "--goal") for name in names or ("mean",))
+    for column in columns:
+        if column.good is None:
+            raise _core.ConfigError(f"--goal: `{column.title}` has no better end; take another column")
+    if len(set(columns)) < len(columns):
+        raise _core.ConfigError("--goal: the same column is there twice; once is enough")
+    return Goals(columns, budget, endurance)
+
+
+def front(designs: Sequence[Design]) -> list[Design]:
+    """Those that fit and that no other betters, by the first goal; of equal ones the first."""
+    some = [one for one in designs if one.fits]
+    best = [one for one in some if not any(other.betters(one) for other in some)]
+    seen: dict[tuple[float, ...], Design] = {}
+    for one in best:
+        seen.setdefault(one.values, one)
+    return sorted(seen.values(), key=lambda one: one.values)
+
+
+def flash_bytes(config: dict[str, Any]) -> int:
+    """Flash of a drive."""
+    nand = config["nand"]
+    planes = nand["channels"] * nand["chips_per_channel"] * nand["dies_per_chip"] * nand["planes_per_die"]
+    return int(planes * nand["blocks_per_plane"] * nand["pages_per_block"] * bytes_of(nand["page_size"]))
+
+
+def spare_of(config: dict[str, Any]) -> float:
+    """Spare flash / what the host sees, as configured."""
+    exported = config["ftl"]["exported"]
+    if exported:
+        return flash_bytes(config) / bytes_of(exported) - 1
+    return float(config["ftl"]["over_provisioning"] or 0.07)
+
+
+def written_until_worn(row: Row, endurance: int) -> float | None:
+    """Bytes that the host can write, as if wear were even; None: without end."""
+    waf = row.figure("waf")
+    return flash_bytes(row.record["config"]) * endurance / waf if waf else None

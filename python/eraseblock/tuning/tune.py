@@ -1,0 +1,131 @@
+"""From a wish to designs: the runs of a search, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eraseblock.advice.case import Case
+from eraseblock.comparison import Comparison, command_line
+from eraseblock.results import units
+from eraseblock.sweep import Outcome
+from eraseblock.tuning.goals import Design, Goals, front, spare_of, written_until_worn
+from eraseblock.tuning.search import search
+from eraseblock.tuning.space import Point, Space
+
+# Designs that are shown beside the front, where there is one goal.
+_BEST = 10
+
+
+@dataclass
+class Tuning:
+    """One search."""
+
+    case: Case
+    space: Space
+    goals: Goals
+    designs: list[Design] = field(default_factory=list)
+
+    def run(self, runs: int, seed: int) -> None:
+        """Search with so many runs."""
+        self.designs = search(self.space, len(self.goals.columns), runs, seed, self.evaluate)
+
+    def evaluate(self, points: Sequence[Point]) -> list[Design]:
+        """Run designs; what cannot be built is refused."""
+        comparisons = [self.comparison(point) for point in points]
+        outcomes = self.case.outcomes(comparisons)
+        return [self._judged(point, one) for point, one in zip(points, outcomes, strict=True)]
+
+    def comparison(self, point: Point) -> Comparison:
+        """The comparison of one design with nothing else."""
+        sets = {key: value for key, value in point.items() if key not in ("buffer.scheme", "buffer.size")}
+        if "ftl.over_provisioning" in sets:
+            sets = {"ftl.exported": "null", **sets}
+        scheme = point.get("buffer.scheme", self.case.scheme())
+        if scheme.startswith("{"):
+            sets["buffer.scheme"] = scheme
+            scheme = self.case.scheme()
+        sizes = [point["buffer.size"]] if "buffer.size" in point else []
+        return self.case.comparison(buffers=[scheme], sizes=sizes, sets=sets)
+
+    def _judged(self, point: Point, outcome: Outcome) -> Design:
+        if outcome.record is None:
+            return Design(point, str(outcome.error))
+        return self.goals.judge(point, self.case.row(outcome.record))
+
+    @property
+    def front(self) -> list[Design]:
+        """The designs that no other betters."""
+        return front(self.designs)
+
+    @property
+    def best(self) -> list[Design]:
+        """The front; with one goal the best designs."""
+        if len(self.goals.columns) > 1:
+            return self.front
+        return sorted((one for one in self.designs if one.fits), key=lambda one: one.values)[:_BEST]
+
+    def command(self, design: Design) -> str:
+        """The plain command that makes the same run."""
+        return command_line(self.comparison(design.point))
+
+    def sentence(self) -> str:
+        """What to take."""
+        ran = f"{len(self.designs)} of {self.space.designs:,} designs were run"
+        refused = [one for one in self.designs if one.refused]
+        best = self.front
+        if not best:
+            why = f"; the first: {refused[0].refused}" if refused else ""
+            return f"No design is within the budget: {ran}, {len(refused)} of them refused{why}."
+        if len(self.goals.columns) == 1:
+            figure = self.figures(best[0])[0]
+            return f"Take {told(best[0].point)}: {self.goals.columns[0].name} {figure}; {ran}."
+        names = " and ".join(column.name for column in self.goals.columns)
+        ends = f"from {told(best[0].point)} ({', '.join(self.figures(best[0]))})"
+        if len(best) == 1:
+            return f"One design is best in {names}: {ends[5:]}; {ran}."
+        last = f"to {told(best[-1].point)} ({', '.join(self.figures(best[-1]))})"
+        return f"{len(best)} designs are not bettered in {names}, {ends} {last}; {ran}."
+
+    def figures(self, design: Design) -> list[str]:
+        """The goals of a design, as people read them."""
+        row = design.row
+        return [
+            column.show(None if row is None else row.figure(column.path)) for column in self.goals.columns
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything for programs."""
+        return {
+            "sentence": self.sentence(),
+            "designs": self.space.designs,
+            "runs": len(self.designs),
+            "refused": sum(one.refused is not None for one in self.designs),
+            "goals": [column.path for column in self.goals.columns],
+            "front": [self._json(one) for one in self.front],
+            "tried": [self._json(one) for one in self.designs],
+        }
+
+    def _json(self, design: Design) -> dict[str, Any]:
+        row = design.row
+        found: dict[str, Any] = {"design": dict(design.point), "fits": design.fits, "refused": design.refused}
+        if row is not None:
+            found |= {column.path: row.figure(column.path) for column in self.goals.columns}
+            found["spare"] = spare_of(row.record["config"])
+            found["tbw_bytes"] = written_until_worn(row, self.goals.endurance)
+            found["command"] = self.command(design)
+        return found
+
+
+def told(point: Point) -> str:
+    """A design in words."""
+    scheme, size = point.get("buffer.scheme"), point.get("buffer.size")
+    parts = [f"`{scheme}`" if scheme else "", f"with {_size(size)}" if size else ""]
+    parts += [f"{key} {value}" for key, value in point.items() if key not in ("buffer.scheme", "buffer.size")]
+    return ", ".join(part for part in (" ".join(filter(None, parts[:2])), *parts[2:]) if part)
+
+
+def _size(text: str) -> str:
+    number = text.rstrip("BKMGTi")
+    return units.size(units.bytes_of(f"{number} {text[len(number) :].strip()}"))

@@ -1,0 +1,132 @@
+"""`eraseblock advise`: its answers are those of the full tables, and its commands make the same runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import eraseblock
+from eraseblock.advice.case import Case, Wish
+from eraseblock.advice.picture import specification
+from eraseblock.advice.questions import answers
+from eraseblock.advice.small import cut_down
+from eraseblock.advice.spare import _Curve
+from eraseblock.cli import main
+from eraseblock.running import Handling, Quiet
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Skewed writes over 24 MiB, which are 192 blocks of `hbm-2010`."""
+    path = tmp_path_factory.mktemp("advise") / "zipf.ebt"
+    words = ["trace", "generate", "zipf", "-o", str(path), "--requests", "15000", "--set", "footprint=24MiB"]
+    assert main([*words, "--set", "interval=1ms"]) == 0
+    return str(path)
+
+
+def case_of(trace: str, sets: tuple[str, ...] = ()) -> Case:
+    return Case(Wish(trace, "hbm-2010", {}, sets), Handling(), Quiet())
+
+
+def test_spare_flash_is_what_a_full_grid_finds(trace: str) -> None:
+    sets = ["buffer.size=64KiB"]
+    found = eraseblock.advise(trace, question="op", device="hbm-2010", waf=2.5, sets=sets)
+    [answer] = found["answers"]
+    case = case_of(trace, tuple(sets))
+    curve = _Curve(case, cut_down(case))
+    curve.measure(list(range(3, 41)))
+    will = [share for share in sorted(curve.known) if curve.waf(share) <= 2.5]
+    assert 3 < will[0] < 40
+    assert abs(answer["result"]["spare"] - will[0] / 100) <= answer["result"]["step"] + 1e-9
+    assert f"{round(100 * answer['result']['spare'])} %" in answer["sentence"]
+    assert len(answer["table"]) < 25, "it narrows down, and does not try all"
+
+
+def test_spare_flash_that_no_drive_has_is_said(trace: str) -> None:
+    found = eraseblock.advise(trace, question="op", device="hbm-2010", waf=0.01)
+    assert found["answers"][0]["result"]["spare"] is None
+    assert "none up to 100 %" in found["paragraph"]
+
+
+def test_policy_is_the_best_of_the_table(trace: str) -> None:
+    sets = ["buffer.size=64KiB"]
+    [answer] = eraseblock.advise(trace, question="gc", device="hbm-2010", sets=sets)["answers"]
+    wafs = {row["policy"]: row["WAF"] for row in answer["table"]}
+    assert answer["result"]["waf"] == min(wafs.values()) < max(wafs.values())
+    assert wafs[answer["result"]["policy"]] == min(wafs.values())
+
+
+def test_lifetime_follows_from_its_figures(trace: str) -> None:
+    [answer] = eraseblock.advise(trace, question="lifetime", device="hbm-2010", endurance=500)["answers"]
+    result = answer["result"]
+    assert result["tbw_bytes"] == result["flash_bytes"] * 500 / result["waf"]
+    # 270,144 blocks of 64 pages of 2 KiB.
+    assert result["flash_bytes"] == 270144 * 64 * 2048
+
+
+def test_commands_make_the_same_runs(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        trace,
+        "--device",
+        "hbm-2010",
+        "--question",
+        "buffer,lifetime",
+        "--set",
+        "precondition.state=empty",
+    ]
+    assert main(["advise", *words, "-o", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["answers"]
+    stored = {
+        record["key"]: record for record in json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    }
+    again = []
+    for answer in found:
+        for command in answer["commands"]:
+            program, *arguments = shlex.split(command)
+            assert program == "eraseblock"
+            assert main([*arguments, "--json"]) == 0
+            again += json.loads(capsys.readouterr().out)
+    assert {record["key"] for record in again} == stored.keys()
+    sizes = {row["size_bytes"] for row in found[0]["table"]}
+    assert sizes == {1 << 20, 4 << 20, 16 << 20, 64 << 20}
+
+
+def test_a_short_trace_is_not_relied_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "short.ebt"
+    assert main(["trace", "generate", "uniform", "-o", str(path), "--requests", "200"]) == 0
+    capsys.readouterr()
+    assert main(["advise", str(path), "--device", "hbm-2010", "--question", "buffer"]) == 0
+    assert "do not rely on that" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--question", "ob"], "--question: there is no question `ob`; did you mean `op`?"),
+        (["--waf", "0"], "--waf: found 0, expected a number above 0"),
+        (["--waf", "nan"], "--waf: found nan"),
+        (["--endurance", "0"], "--endurance: found 0, expected 1 or more erases"),
+        (["--device", "hbm"], "--device: "),
+        (["--plot", "x.gif"], "--plot: x.gif ends in none of"),
+    ],
+)
+def test_nonsense_is_told(
+    trace: str, options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", trace, *options]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_trace_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "nowhere.spc"]) == 2
+    assert "nowhere.spc: " in capsys.readouterr().err
+
+
+def test_the_picture_has_all_answers(trace: str) -> None:
+    found = list(answers(case_of(trace), ["gc", "lifetime"]))
+    text = json.dumps(specification(found, "zipf"))
+    assert "by collection policy" in text
+    assert "worn out" in text

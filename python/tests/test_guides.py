@@ -1,0 +1,55 @@
+"""The commands of tutorial and cookbook run as they stand, on tiny workloads."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from eraseblock.cli import main
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+# Less of everything where a command would take long: what is asked is the same.
+LESS = {"nvme-tlc": ["nand.channels=1", "ftl.exported=7500 MB", "precondition.state=full"]}
+
+
+def commands(page: str) -> list[list[str]]:
+    """The commands of each block of a page."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [block.splitlines() for block in re.findall(r"```console\n(.*?)\n```", text, re.DOTALL)]
+
+
+def run(line: str) -> None:
+    program, *words = shlex.split(line)
+    assert program == "eraseblock"
+    part = [one for device, sets in LESS.items() if device in line for one in sets]
+    words = [word if word != "20000" else "3000" for word in words]
+    assert main([*words, *(word for one in part for word in ("--set", one))]) == 0, line
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    words = ["trace", "generate", "zipf", "-o", "mysql.ebt", "--requests", "1500", "--set", "footprint=8MiB"]
+    assert main([*words, "--set", "read_share=0.3", "--set", "interval=2ms"]) == 0
+    return tmp_path
+
+
+def test_there_are_twelve_recipes() -> None:
+    assert len(commands("cookbook.md")) == 12
+
+
+@pytest.mark.parametrize("block", commands("cookbook.md"), ids=lambda block: block[0].partition(" --")[0])
+@pytest.mark.usefixtures("trace")
+def test_recipes_run(block: list[str]) -> None:
+    for line in block:
+        run(line)
+
+
+def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for block in commands("tutorial.md"):
+        for line in block:
+            run(line)

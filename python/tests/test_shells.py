@@ -1,0 +1,89 @@
+"""What shells need: `-` for stdin and stdout, completion, a manual page, `-V`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eraseblock import _core
+from eraseblock.cli import main
+from eraseblock.cli.app import build_app
+from eraseblock.cli.man import page
+
+
+def call(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "eraseblock", *words], input=given, capture_output=True, check=False
+    )
+
+
+def test_a_trace_goes_through_pipes() -> None:
+    made = call("trace", "generate", "uniform", "--requests", "50", "-o", "-")
+    assert (made.returncode, bool(made.stdout)) == (0, True), made.stderr
+    assert b"50 requests" in made.stderr, "what is said goes to stderr"
+    lines = call("trace", "convert", "-", "-", "--to", "spc", given=made.stdout)
+    assert lines.returncode == 0, lines.stderr
+    assert len(lines.stdout.splitlines()) == 50
+    again = call("trace", "info", "-", "--json", given=lines.stdout)
+    [found] = json.loads(again.stdout)
+    assert (found["name"], found["requests"]) == ("stdin", 50)
+
+
+def test_an_experiment_comes_from_stdin() -> None:
+    text = b'preset = "hbm-2010"\nprecondition.state = "empty"\n'
+    text += b'workload.generate = { kind = "uniform", requests = 20, footprint = "1 MiB" }\n'
+    done = call("run", "-", "--json", given=text)
+    assert json.loads(done.stdout)[0]["requests"]["submitted"] == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["compare", "-", "-"], "-: stdin can be read once"),
+        (["report", "-"], "-: is stdin where"),
+        (["trace", "info", "-"], "stdin: is empty"),
+    ],
+)
+def test_dashes_that_mean_nothing_are_told(words: list[str], sentence: str) -> None:
+    done = call(*words)
+    assert done.returncode == 2
+    assert sentence in done.stderr.decode()
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    call("trace", "info", "-", given=b"nonsense\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("compare", "advise", "buffer-size", "question"):
+        assert word in script
+    if (program := shutil.which(shell)) is not None:
+        checked = subprocess.run([program, "-n"], input=script, text=True, capture_output=True, check=False)
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_the_manual_has_every_command() -> None:
+    text = page(build_app(None))
+    for name in ("COMPARE", "ADVISE", "TUNE", "TRACE CONVERT", "IMAGE CREATE", "SERVE"):
+        assert f".SH {name}\n" in text
+    assert "│" not in text
+    if (groff := shutil.which("groff")) is not None:
+        run = subprocess.run(
+            [groff, "-man", "-ww", "-z", "-Tutf8"], input=text, text=True, capture_output=True, check=False
+        )
+        assert run.stderr == ""
+
+
+def test_the_version_is_short_to_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-V"]) == 0
+    assert capsys.readouterr().out.strip() == _core.version()
