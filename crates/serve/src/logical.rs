@@ -8,15 +8,14 @@ use eraseblock_core::support::ids::{Lpn, Ppn};
 /// nothing.
 pub fn places(media: &Media, logical_pages: u32) -> Vec<Ppn> {
     let mut places = vec![Ppn::NONE; logical_pages as usize];
-    let records = || media.all_pages().filter_map(|ppn| media.oob(ppn).map(|oob| (ppn, oob)));
-    for (ppn, oob) in records().filter(|(_, oob)| oob.content == Content::Host) {
+    for (ppn, oob) in media.records().filter(|(_, oob)| oob.content == Content::Host) {
         let place = &mut places[oob.lpn.index()];
         let order = |ppn: Ppn| media.oob(ppn).map(|oob| (oob.seq, oob.opened));
         if place.is_none() || order(*place) <= order(ppn) {
             *place = ppn;
         }
     }
-    for (_, oob) in records().filter(|(_, oob)| oob.content == Content::Tombstone) {
+    for (_, oob) in media.records().filter(|(_, oob)| oob.content == Content::Tombstone) {
         for &(first, count) in media.trims(oob.lpn.0) {
             for lpn in Lpn::indices(&(first..first + count)) {
                 let place = &mut places[lpn];

@@ -79,10 +79,8 @@ impl Store {
             fault: None,
             image,
         };
-        for ppn in media.all_pages() {
-            if let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Host) {
-                store.note_place(ppn, oob, &media);
-            }
+        for (ppn, oob) in media.records().filter(|(_, oob)| oob.content == Content::Host) {
+            store.note_place(ppn, oob, &media);
         }
         (store, media)
     }

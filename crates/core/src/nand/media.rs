@@ -8,7 +8,7 @@
 //! Kept for verification and power cuts only: it costs more memory than the rest of the drive.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -189,7 +189,10 @@ impl Trims {
 /// The whole array, by completion.
 #[derive(Debug, Clone)]
 pub struct Media {
-    pages: Vec<PageState>,
+    /// The pages of each block. Copies of a medium have them in common until one is changed, and
+    /// all blocks that are erased have the same.
+    blocks: Vec<Arc<[PageState]>>,
+    erased: Arc<[PageState]>,
     pages_per_block: u32,
     /// Erases of each block. Drives keep them in a system area, written before power is gone or
     /// from a log: the spare area of the block itself loses its own with the erase. Here they are
@@ -206,13 +209,18 @@ pub struct Media {
 impl Media {
     /// Bytes of what each page holds.
     pub fn bytes(&self) -> usize {
-        self.pages.len() * size_of::<PageState>() + self.erases.len() * 4
+        let written = self.blocks.iter().filter(|block| !Arc::ptr_eq(block, &self.erased));
+        written.count() * self.pages_per_block as usize * size_of::<PageState>()
+            + self.blocks.len() * (size_of::<Arc<[PageState]>>() + 4)
     }
 
     /// A fully erased array.
     pub fn new(geometry: &Geometry) -> Self {
+        let erased: Arc<[PageState]> =
+            vec![PageState::Erased; geometry.pages_per_block as usize].into();
         Self {
-            pages: vec![PageState::Erased; geometry.pages() as usize],
+            blocks: vec![erased.clone(); geometry.blocks() as usize],
+            erased,
             pages_per_block: geometry.pages_per_block,
             erases: vec![0; geometry.blocks() as usize],
             trims: Trims::default(),
@@ -223,27 +231,34 @@ impl Media {
 
     /// All pages, in order.
     pub fn all_pages(&self) -> impl DoubleEndedIterator<Item = Ppn> + ExactSizeIterator + use<> {
-        Ppn(0).run(self.pages.len() as u32)
+        Ppn(0).run(self.blocks.len() as u32 * self.pages_per_block)
     }
 
     /// One page.
     pub fn page(&self, ppn: Ppn) -> &PageState {
-        &self.pages[ppn.index()]
+        &self.blocks[ppn.block(self.pages_per_block).index()]
+            [(ppn.0 % self.pages_per_block) as usize]
+    }
+
+    fn page_mut(&mut self, ppn: Ppn) -> &mut PageState {
+        let block = &mut self.blocks[ppn.block(self.pages_per_block).index()];
+        &mut Arc::make_mut(block)[(ppn.0 % self.pages_per_block) as usize]
     }
 
     /// The pages of a block, in order.
     pub fn block(&self, block: BlockId) -> &[PageState] {
-        &self.pages[self.range(block)]
+        &self.blocks[block.index()]
+    }
+
+    /// All pages that hold something that can be read, with their records, in order.
+    pub fn records(&self) -> impl Iterator<Item = (Ppn, &Oob)> {
+        let pages = self.blocks.iter().flat_map(|block| block.iter());
+        Ppn(0).onwards().zip(pages).filter_map(|(ppn, page)| Some((ppn, page.oob()?)))
     }
 
     /// Number of a block's first page.
     pub fn first_page(&self, block: BlockId) -> Ppn {
         block.page(0, self.pages_per_block)
-    }
-
-    fn range(&self, block: BlockId) -> Range<usize> {
-        let first = self.first_page(block).index();
-        first..first + self.pages_per_block as usize
     }
 
     /// The readable record of a page.
@@ -280,7 +295,7 @@ impl Media {
     /// The page was not erased.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, oob: Oob) -> Result<(), String> {
-        let page = &mut self.pages[ppn.index()];
+        let page = self.page_mut(ppn);
         if *page != PageState::Erased {
             return Err(format!(
                 "program of physical page {ppn} ended on a page that was not erased: {page:?}"
@@ -321,16 +336,13 @@ impl Media {
     /// A block has been erased.
     pub fn erase(&mut self, block: BlockId) {
         self.erases[block.index()] += 1;
-        self.fill(block, PageState::Erased);
+        self.fill(block, self.erased.clone());
     }
 
-    /// All pages of a block are in this state now.
-    fn fill(&mut self, block: BlockId, state: PageState) {
-        let pages = self.range(block);
-        for page in &mut self.pages[pages] {
-            if let PageState::Done(Oob { content: Content::Tombstone, lpn, .. }) =
-                std::mem::replace(page, state)
-            {
+    /// All pages of a block are as in `to` now.
+    fn fill(&mut self, block: BlockId, to: Arc<[PageState]>) {
+        for page in &*std::mem::replace(&mut self.blocks[block.index()], to) {
+            if let PageState::Done(Oob { content: Content::Tombstone, lpn, .. }) = page {
                 self.trims.drop_copy(lpn.0);
             }
         }
@@ -339,7 +351,7 @@ impl Media {
     /// Power failed while the page was being programmed.
     pub fn tear_page(&mut self, ppn: Ppn) {
         if let PageState::Done(Oob { content: Content::Tombstone, lpn, .. }) =
-            std::mem::replace(&mut self.pages[ppn.index()], PageState::Torn)
+            std::mem::replace(self.page_mut(ppn), PageState::Torn)
         {
             self.trims.drop_copy(lpn.0);
         }
@@ -354,7 +366,7 @@ impl Media {
 
     /// Nothing in a block is readable any more.
     pub fn spoil(&mut self, block: BlockId) {
-        self.fill(block, PageState::Torn);
+        self.fill(block, vec![PageState::Torn; self.pages_per_block as usize].into());
     }
 
     /// How often each block was erased, torn erases among them.
@@ -377,7 +389,7 @@ impl Media {
     pub fn power_up(&mut self) {
         self.seq = 0;
         self.maps.newest.fill(0);
-        for oob in self.pages.iter().filter_map(PageState::oob) {
+        for oob in self.blocks.iter().flat_map(|block| block.iter()).filter_map(PageState::oob) {
             self.seq = self.seq.max(oob.seq).max(oob.opened);
             if oob.content == Content::Map {
                 let newest = &mut self.maps.newest[oob.lpn.index()];

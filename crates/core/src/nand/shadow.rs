@@ -203,9 +203,11 @@ impl Shadow {
     /// test that cut the power knows better and compares.
     pub fn restart(&mut self, media: &Media, trims: &[u32]) {
         self.pages = trims.iter().map(|&trimmed| Page { trimmed, ..Page::default() }).collect();
-        let mut newest = vec![0u64; trims.len()];
-        for ppn in media.all_pages() {
-            let Some(oob) = media.oob(ppn) else { continue };
+        let is_trim = |(_, oob): &(Ppn, &Oob)| oob.content == Content::Tombstone;
+        // Only a trim is compared with it: without one, it is not worth going over the drive for.
+        let compared = media.records().any(|found| is_trim(&found));
+        let mut newest = vec![0u64; if compared { trims.len() } else { 0 }];
+        for (_, oob) in media.records() {
             if oob.content != Content::Host {
                 continue;
             }
@@ -217,12 +219,11 @@ impl Shadow {
                 (page.host, page.issued, page.stored) = (oob.version, oob.version, oob.version);
             }
             page.copies += u32::from(oob.version == page.stored);
-            newest[oob.lpn.index()] = newest[oob.lpn.index()].max(oob.seq);
+            if let Some(newest) = newest.get_mut(oob.lpn.index()) {
+                *newest = (*newest).max(oob.seq);
+            }
         }
-        for ppn in media.all_pages() {
-            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
-                continue;
-            };
+        for (_, oob) in media.records().filter(is_trim) {
             for &(first, count) in media.trims(oob.lpn.0) {
                 for lpn in first.run(count) {
                     if oob.seq > newest[lpn.index()] {

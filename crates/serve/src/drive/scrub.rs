@@ -1,6 +1,6 @@
 //! What can be done about a damaged image, and how its contents get out of one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -112,10 +112,10 @@ fn mend(image: &Image, state: Option<State>, contents: &Contents) -> io::Result<
     });
     copies
         .extend(bytes.clone().filter_map(|ppn| of(&ppn)).map(|oob| ((oob.lpn, oob.version), None)));
-    let broken: std::collections::BTreeSet<Ppn> = bytes.collect();
+    let broken: BTreeSet<Ppn> = bytes.collect();
     if !copies.is_empty() {
-        for ppn in media.all_pages().filter(|ppn| !broken.contains(ppn)) {
-            let Some(oob) = of(&ppn) else { continue };
+        let whole = media.records().filter(|(ppn, _)| !broken.contains(ppn));
+        for (ppn, oob) in whole.filter(|(_, oob)| oob.content == Content::Host) {
             if let Some(copy) = copies.get_mut(&(oob.lpn, oob.version)) {
                 *copy = Some(ppn);
             }

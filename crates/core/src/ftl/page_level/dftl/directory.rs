@@ -203,10 +203,7 @@ impl Directory {
         // Of copies of one version, the one in the block that was opened later counts, as with
         // data.
         let mut newest = vec![((0, 0), Ppn::NONE); self.place.len()];
-        for ppn in media.all_pages() {
-            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Map) else {
-                continue;
-            };
+        for (ppn, oob) in media.records().filter(|(_, oob)| oob.content == Content::Map) {
             // A page that no such directory has written is passed over.
             let Some(best) = newest.get_mut(oob.lpn.index()) else { continue };
             if (oob.version, oob.opened) > best.0 {

@@ -18,14 +18,20 @@ impl Table {
         // The newest record of each logical page wins. A copy has the record of its source; the one
         // in the block that was opened later wins, so that a collection which was cut short does
         // not begin anew.
-        let mut newest = vec![((0u64, 0u64), Ppn::NONE); self.map.len()];
+        let mut newest = vec![(0u64, Ppn::NONE); self.map.len()];
+        let opened = |ppn: Ppn| {
+            let oob = if ppn.is_none() { None } else { media.oob(ppn) };
+            oob.map_or(0, |oob| oob.opened)
+        };
         let mut dead = vec![0u64; self.map.len()];
         let mut tombstones = BTreeMap::new();
-        for ppn in media.all_pages() {
-            let Some(oob) = media.oob(ppn) else { continue };
+        for (ppn, oob) in media.records() {
             match oob.content {
-                Content::Host if (oob.seq, oob.opened) > newest[oob.lpn.index()].0 => {
-                    newest[oob.lpn.index()] = ((oob.seq, oob.opened), ppn);
+                Content::Host => {
+                    let (seq, best) = &mut newest[oob.lpn.index()];
+                    if oob.seq > *seq || (oob.seq == *seq && oob.opened > opened(*best)) {
+                        (*seq, *best) = (oob.seq, ppn);
+                    }
                 }
                 Content::Tombstone => {
                     let latest = tombstones.entry((oob.seq, oob.lpn)).or_insert((0, ppn));
@@ -39,17 +45,14 @@ impl Table {
                 _ => {}
             }
         }
-        for (lpn, &((seq, _), ppn)) in newest.iter().enumerate() {
+        for (lpn, &(seq, ppn)) in newest.iter().enumerate() {
             if ppn != Ppn::NONE && seq > dead[lpn] {
                 self.map[lpn] = ppn.0;
                 store.adopt(ppn, lpn as u32);
             }
         }
         // A tombstone is kept while it is the last word on one of its pages.
-        for ppn in media.all_pages() {
-            let Some(oob) = media.oob(ppn).filter(|oob| oob.content == Content::Tombstone) else {
-                continue;
-            };
+        for (ppn, oob) in media.records().filter(|(_, oob)| oob.content == Content::Tombstone) {
             if tombstones[&(oob.seq, oob.lpn)].1 != ppn {
                 continue;
             }
