@@ -19,7 +19,7 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 
 
 # Every command, in the order of the help.
-_COMMANDS = ("compare", "advise", "run", "list", "schema", "trace", "report", "serve", "image")
+_COMMANDS = ("compare", "advise", "run", "list", "schema", "trace", "report", "serve", "ctl", "image")
 
 
 def build_app(asked: str | None) -> App:
@@ -78,6 +78,10 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import report
 
             app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
+        case "ctl":
+            from eraseblock.cli import ctl
+
+            app.command(ctl.app)
         case "serve":
             from eraseblock.cli import serve
 
