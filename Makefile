@@ -29,7 +29,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-e2e test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images golden gate soak lock docs wheel clean
+.PHONY: help demo test test-e2e soak-serve test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images golden gate soak lock docs wheel clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -134,8 +134,11 @@ gate: ## Whether a path through the engine takes 2 % more instructions than befo
 	cargo run --profile gate --locked --quiet -p eraseblock-gate -- crates/gate/baseline.txt $(if $(BLESS),--bless)
 
 # A short part of it is in `make test`.
-test-e2e: $(EXTENSION) ## Let real programs at a served drive: nbdcopy, qemu, fio, ext4, SQLite (says what it skipped, and why)
+test-e2e: $(EXTENSION) ## Let real programs at a served drive: nbdcopy, qemu, fio, file systems, databases (says what it skipped, and why)
 	$(BIN)/python tools/serve_e2e.py
+
+soak-serve: $(EXTENSION) ## The same file systems and databases, killed 200 times each; goes on where it was interrupted (KILLS=50)
+	$(BIN)/python tools/serve_e2e.py --kills $(or $(KILLS),200) --done target/soak-serve.txt ext4 xfs btrfs vfat postgresql
 
 soak: SEEDS ?= 300
 soak: TIME ?= 1200

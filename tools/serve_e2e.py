@@ -1,4 +1,4 @@
-"""Lets real programs at a served drive: nbdinfo, nbdcopy, nbdsh, qemu, fio, ext4 and SQLite.
+"""Lets real programs at a served drive: nbdinfo, nbdcopy, nbdsh, qemu, fio, file systems and databases.
 
 `make test-e2e` runs it. What a check needs and this machine lacks is installed with apt-get where that is
 possible; what cannot be is skipped, and said. Ends with 1 if a check has failed.
@@ -27,14 +27,27 @@ PACKAGES = {
     **dict.fromkeys(("qemu-img", "qemu-io"), "qemu-utils"),
     "fio": "fio",
     "mke2fs": "e2fsprogs",
+    "e2fsck": "e2fsprogs",
     "sqlite3": "sqlite3",
+    **dict.fromkeys(("mkfs.xfs", "xfs_repair"), "xfsprogs"),
+    **dict.fromkeys(("mkfs.btrfs", "btrfs"), "btrfs-progs"),
+    **dict.fromkeys(("mkfs.vfat", "fsck.vfat"), "dosfstools"),
+    "mcopy": "mtools",
+    "psql": "postgresql",
 }
 MORE = {"nbdsh": "python3-libnbd"}
 SMALL = (
     *("--device", "hbm-2010", "--set", "nand.blocks_per_plane=1300", "--set", 'ftl.exported="128 MiB"'),
     *("--set", 'buffer.size="2 MiB"'),
 )
+# The smallest that mkfs.xfs and PostgreSQL are content with.
+LARGE = (
+    *("--device", "hbm-2010", "--set", "nand.blocks_per_plane=4500", "--set", 'ftl.exported="512 MiB"'),
+    *("--set", 'buffer.size="8 MiB"'),
+)
 PATIENCE_S = 300
+# How often the server of each file system and database is killed (--kills).
+KILLS = 10
 
 
 class LackingError(Exception):
@@ -260,6 +273,12 @@ class Mounted:
             raise LackingError(f"loop devices do not work here: {error}") from error
         Mounted.works = True
 
+    def unmount(self) -> None:
+        """Unmount it as it should be unmounted."""
+        run("umount", self.mount)
+        run("losetup", "-d", self.loop)
+        self.loop = ""
+
     def down(self) -> None:
         """Take everything down, whatever state it is in."""
         subprocess.run(["umount", "-l", str(self.mount)], capture_output=True, check=False)
@@ -270,20 +289,56 @@ class Mounted:
         self.fuse.wait()
 
 
-def file_system(folder: Path) -> None:
-    """Ext4: what was synced is there after kills under load, and its own check finds it consistent."""
+@dataclass(frozen=True)
+class FileSystem:
+    """How a file system is made and checked; `{}` stands for the drive."""
+
+    name: str
+    make: tuple[str, ...]
+    # Of those that have to be mounted to replay their log.
+    replays: bool
+    checks: tuple[tuple[str, ...], ...]
+
+
+EXT4 = FileSystem(
+    "ext4",
+    ("mke2fs", "-q", "-F", "-t", "ext4", "{}"),
+    False,
+    (("e2fsck", "-f", "-p", "{}"), ("e2fsck", "-f", "-n", "{}")),
+)
+XFS = FileSystem("xfs", ("mkfs.xfs", "-q", "-f", "{}"), True, (("xfs_repair", "-n", "{}"),))
+BTRFS = FileSystem("btrfs", ("mkfs.btrfs", "-q", "-f", "{}"), True, (("btrfs", "check", "--readonly", "{}"),))
+
+
+def checked(system: FileSystem, mounted: Mounted) -> None:
+    """Let a file system's own check look at the drive."""
+    if system.replays:
+        mounted.up()
+        mounted.unmount()
+    for check in system.checks:
+        run(*(part.format(mounted.at / "drive") for part in check), codes=(0, 1) if "-p" in check else (0,))
+
+
+def file_system(folder: Path, system: FileSystem) -> None:
+    """Kill the server under load, again and again: what was synced is there, and the file system whole."""
+    need(system.make[0], system.checks[0][0])
     if os.geteuid() != 0:
         raise LackingError("needs root to mount")
-    server = Server(folder / "drive.img", SMALL).start()
+    if system.name not in Path("/proc/filesystems").read_text(encoding="ascii"):
+        raise LackingError(f"this kernel does not know {system.name}")
+    server = Server(folder / "drive.img", LARGE).start()
     mounted = Mounted(server, folder)
-    run("mke2fs", "-q", "-F", "-t", "ext4", mounted.at / "drive")
+    run(*(part.format(mounted.at / "drive") for part in system.make))
     content: dict[str, bytes] = {}
-    for number in range(3):
+    chance = random.Random(system.name)
+    for number in range(KILLS + 1):
         mounted.up()
         for name, data in content.items():
             assert (mounted.mount / name).read_bytes() == data, f"{name} is not what was synced"
-        for _ in range(5):
-            name, data = f"file-{len(content)}", os.urandom(random.Random(len(content)).randrange(1, 3 << 20))
+        if number == KILLS:
+            break
+        for _ in range(3):
+            name, data = f"file-{len(content)}", os.urandom(chance.randrange(1, 2 << 20))
             with (mounted.mount / name).open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -292,18 +347,127 @@ def file_system(folder: Path) -> None:
         folder_of = os.open(mounted.mount, os.O_RDONLY)
         os.fsync(folder_of)
         os.close(folder_of)
-        load = subprocess.Popen(
-            ["sh", "-c", f"while :; do cp -r {mounted.mount}/file-0 {mounted.mount}/x; done"]
-        )
-        time.sleep(0.3 * (number + 1))
+        copies = f"while :; do cp {mounted.mount}/file-0 {mounted.mount}/x; rm {mounted.mount}/x; sync; done"
+        load = subprocess.Popen(["sh", "-c", copies], stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0, 0.8))
         server.kill()
         load.kill()
         load.wait()
         mounted.down()
         server.start()
         mounted = Mounted(server, folder)
-        run("e2fsck", "-f", "-p", mounted.at / "drive", codes=(0, 1))
-        run("e2fsck", "-f", "-n", mounted.at / "drive")
+        checked(system, mounted)
+    mounted.down()
+    server.end()
+
+
+def ext4(folder: Path) -> None:
+    """Ext4 under load, and kills."""
+    file_system(folder, EXT4)
+
+
+def xfs(folder: Path) -> None:
+    """XFS under load, and kills."""
+    file_system(folder, XFS)
+
+
+def btrfs(folder: Path) -> None:
+    """Btrfs under load, and kills."""
+    file_system(folder, BTRFS)
+
+
+def vfat(folder: Path) -> None:
+    """FAT with tools that need no kernel: what was synced is there after kills."""
+    need("nbdfuse", "mkfs.vfat", "fsck.vfat", "mcopy")
+    server = Server(folder / "drive.img", SMALL).start()
+    mounted = Mounted(server, folder)
+    run("mkfs.vfat", "-F", "32", mounted.at / "drive")
+    here, back = folder / "here", folder / "back"
+    content: list[bytes] = []
+    for number in range(KILLS):
+        content.append(random.Random(number).randbytes(100_000 * (number + 1)))
+        here.write_bytes(content[-1])
+        run("mcopy", "-i", mounted.at / "drive", here, f"::file-{number}")
+        run("sync", mounted.at / "drive")
+        server.kill()
+        mounted.down()
+        server.start()
+        mounted = Mounted(server, folder)
+        run("fsck.vfat", "-n", mounted.at / "drive")
+        for which, data in enumerate(content):
+            run("mcopy", "-n", "-o", "-i", mounted.at / "drive", f"::file-{which}", back)
+            assert back.read_bytes() == data, f"file-{which} is not what was synced"
+    mounted.down()
+    server.end()
+
+
+def postgresql(folder: Path) -> None:
+    """PostgreSQL on ext4 under pgbench, and kills: nothing committed is lost, and amcheck is content."""
+    need("mke2fs", "psql")
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if os.geteuid() != 0 or not programs:
+        raise LackingError("needs root to mount, and PostgreSQL (apt-get install postgresql)")
+    folder.chmod(0o755)
+    server = Server(folder / "drive.img", LARGE).start()
+    mounted = Mounted(server, folder)
+    run("mke2fs", "-q", "-F", "-t", "ext4", mounted.at / "drive")
+    mounted.up()
+    data, sockets = mounted.mount / "data", folder / "sockets"
+    for made in (data, sockets):
+        made.mkdir()
+        shutil.chown(made, "postgres")
+    data.chmod(0o700)
+
+    def postgres(program: str, *words: str | Path) -> str:
+        return run("runuser", "-u", "postgres", "--", programs[-1] / program, *words)
+
+    def start() -> int:
+        options = f"-c listen_addresses= -k {sockets} -c shared_buffers=16MB"
+        log = ("-l", sockets / "log", "-t", "120")
+        postgres("pg_ctl", "-D", data, *log, "-o", options, "-w", "start")
+        return int((data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+
+    def ask(what: str) -> str:
+        return postgres("psql", "-h", sockets, "-At", "-c", what, "postgres").strip()
+
+    postgres("initdb", "-D", data, "--data-checksums")
+    main = start()
+    ask("CREATE EXTENSION amcheck")
+    ask("CREATE TABLE done (n integer PRIMARY KEY, much text)")
+    postgres("pgbench", "-h", sockets, "-q", "-i", "-s", "1", "postgres")
+    chance, committed = random.Random(5), 0
+    for _ in range(KILLS):
+        bench = ["runuser", "-u", "postgres", "--", str(programs[-1] / "pgbench"), "-h", str(sockets)]
+        load = subprocess.Popen(
+            [*bench, "-n", "-c", "2", "-T", "60", "postgres"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + chance.uniform(0.3, 1.5)
+        while time.monotonic() < end:
+            ask(f"INSERT INTO done VALUES ({committed}, repeat(md5('{committed}'), 100))")
+            committed += 1
+        server.kill()
+        # The others of its processes end when they find it gone.
+        os.kill(main, signal.SIGKILL)
+        load.kill()
+        load.wait()
+        mounted.down()
+        server.start()
+        mounted = Mounted(server, folder)
+        checked(EXT4, mounted)
+        mounted.up()
+        main = start()
+        postgres("pg_amcheck", "-h", sockets, "--heapallindexed", "postgres")
+        assert ask("SELECT count(*) FROM done") == str(committed), "a committed row is lost"
+        sums = (
+            "SELECT (SELECT sum(abalance) FROM pgbench_accounts)"
+            " = (SELECT sum(bbalance) FROM pgbench_branches)"
+            " AND (SELECT coalesce(sum(delta), 0) FROM pgbench_history)"
+            " = (SELECT sum(tbalance) FROM pgbench_tellers)"
+        )
+        assert ask(sums) == "t", "accounts and history do not agree"
+    postgres("pg_ctl", "-D", data, "-w", "stop")
     mounted.down()
     server.end()
 
@@ -380,7 +544,7 @@ print(done)
 
 CHECKS: tuple[Callable[[Path], None], ...] = (
     *(announced, copied, scripted, virtual_machine, hammered),
-    *(file_system, database, full_disk),
+    *(ext4, xfs, btrfs, vfat, database, postgresql, full_disk),
 )
 
 
@@ -388,10 +552,15 @@ def main() -> int:
     """Run all checks, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checks", nargs="*", help=f"some of {', '.join(check.__name__ for check in CHECKS)}")
-    names = parser.parse_args().checks
+    parser.add_argument("--kills", type=int, default=KILLS, help="how often a server is killed under load")
+    parser.add_argument("--done", type=Path, help="a file: checks that passed are noted there, and left out")
+    asked = parser.parse_args()
+    names = asked.checks
+    globals()["KILLS"] = asked.kills
+    done = asked.done.read_text(encoding="utf-8").split() if asked.done and asked.done.exists() else []
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for check in CHECKS:
-        if names and check.__name__ not in names:
+        if (names and check.__name__ not in names) or check.__name__ in done:
             continue
         start = time.monotonic()
         outcome, why = "passed", ""
@@ -405,6 +574,9 @@ def main() -> int:
             while UP:
                 UP.pop().down()
         counts[outcome] += 1
+        if asked.done and outcome == "passed":
+            with asked.done.open("a", encoding="utf-8") as file:
+                file.write(f"{check.__name__}\n")
         about = (check.__doc__ or "").splitlines()[0]
         sys.stdout.write(f"{outcome}  {time.monotonic() - start:5.1f} s  {check.__name__}: {about}{why}\n")
         sys.stdout.flush()

@@ -136,6 +136,7 @@ class ServeOptions(TypedDict):
     sync: bool
     pace: bool
     record: str | None
+    control: str | None
 
 def image_serve(
     path: str, options: ServeOptions, prepare: Callable[[], None], ready: Callable[[str], None]

@@ -120,7 +120,8 @@ def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert not (tmp_path / "y").exists()
     with served(image, *DRIVE):
         assert "in use" in refused("serve", "--image", str(image))
-        other = refused("serve", "--image", str(image), "--socket", str(tmp_path / "other"))
+        sockets = ("--socket", str(tmp_path / "other"), "--control", str(tmp_path / "control"))
+        other = refused("serve", "--image", str(image), *sockets)
         assert "another process has this image open" in other
         assert not (tmp_path / "other").exists()
         assert "another process" in refused("image", "check", str(image))
@@ -190,3 +191,26 @@ def test_a_recording_gives_the_same_flash_operations_in_the_simulation(cli: Cli,
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
     other = cli("serve", "--image", str(image), "--record", str(tmp_path / "day.blkparse"))
     assert (other.returncode, "trace convert" in other.stderr) == (2, True)
+
+
+def test_a_server_takes_orders(cli: Cli, tmp_path: Path) -> None:
+    image, copy = tmp_path / "drive.img", tmp_path / "copy.img"
+    control = f"{image}.ctl"
+    with served(image, *DRIVE) as (process, _), Client(Path(f"{image}.sock")) as client:
+        client.ask(1, 0, data=b"flushed")
+        assert cli("ctl", control, "flush").returncode == 0
+        client.ask(1, 1 << 20, data=b"lost" * 1024)
+        assert "flash " in cli("ctl", control, "stats").stdout
+        assert json.loads(cli("ctl", control, "stats", "--json").stdout)["buffered_pages"] >= 1
+        assert cli("ctl", control, "snapshot", str(copy)).stdout == f"{copy}: a copy of the drive\n"
+        client.ask(1, 1 << 20, data=b"gone" * 1024)
+        assert "power was cut" in cli("ctl", control, "power-cut").stdout
+        assert client.ask(0, 1 << 20, 4096) == b"lost" * 1024
+        assert "snapshot needs" in cli("ctl", control, "snapshot").stderr
+        assert "takes no file" in cli("ctl", control, "flush", "x").stderr
+        assert "expected one of" in cli("ctl", control, "cut").stderr
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert cli("image", "check", str(copy)).returncode == 0
+    gone = cli("ctl", control, "stats")
+    assert (gone.returncode, "is a server running?" in gone.stderr) == (2, True)

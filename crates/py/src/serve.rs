@@ -73,6 +73,7 @@ struct Served {
     sync: bool,
     pace: bool,
     record: Option<PathBuf>,
+    control: Option<PathBuf>,
 }
 
 /// Serves an image at a Unix socket, or at a port of this machine, until SIGTERM or SIGINT comes.
@@ -87,9 +88,9 @@ fn image_serve(
     prepare: Py<PyAny>,
     ready: Py<PyAny>,
 ) -> PyResult<Option<String>> {
-    let Served { socket, port, sync, pace, record } = options;
+    let Served { socket, port, sync, pace, record, control } = options;
     let address = socket.map_or(Address::Loopback(port), Address::Unix);
-    let options = Options { sync, pace, record, ..Options::at(address) };
+    let options = Options { sync, pace, record, control, ..Options::at(address) };
     let raised = Mutex::new(None);
     let call = |callback: &Py<PyAny>, text: Option<String>| {
         let called = Python::attach(|py| match text {

@@ -85,6 +85,11 @@ impl Store {
         (store, media)
     }
 
+    /// The file.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
     /// The file, for tests.
     pub fn image_mut(&mut self) -> &mut Image {
         &mut self.image

@@ -29,6 +29,7 @@ _COMMANDS = (
     "trace",
     "report",
     "serve",
+    "ctl",
     "image",
     "completion",
     "man",
@@ -99,6 +100,10 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import report
 
             app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
+        case "ctl":
+            from eraseblock.cli import ctl
+
+            app.command(ctl.app)
         case "serve":
             from eraseblock.cli import serve
 

@@ -57,6 +57,12 @@ def serve(
             help="Write all that the drive is asked to this trace (.ebt, .ebt.zst), for every other command."
         ),
     ] = None,
+    control: Annotated[
+        Path | None,
+        Parameter(
+            help="Socket for `eraseblock ctl`, for its owner alone; default: the image's name and `.ctl`."
+        ),
+    ] = None,
     report: Annotated[
         Path | None, Parameter(help="Write what the drive has done to this file at the end, as JSON.")
     ] = None,
@@ -99,6 +105,7 @@ def serve(
         "sync": sync,
         "pace": pace,
         "record": None if record is None else str(record),
+        "control": str(control or image.with_name(image.name + ".ctl")),
     }
     if report is not None:
         _core.check_replaceable(str(report))

@@ -10,6 +10,8 @@ use super::assemble::{build_backend, logical_pages};
 use super::{Crash, Device, DeviceError, Options};
 use crate::config::{DeviceConfig, Replay};
 use crate::host::Request;
+use crate::metrics::Report;
+use crate::metrics::report::EndOfRun;
 use crate::nand::{Cells, Geometry, Media, Stored};
 use crate::support::ids::{Lpn, Ppn};
 use crate::support::tournament::NEVER;
@@ -126,6 +128,11 @@ impl Device {
     /// The drive's time, in ns.
     pub fn now(&self) -> u64 {
         self.backend.engine().now()
+    }
+
+    /// What the drive has done so far, without what its configuration asks for at the end of a run.
+    pub fn report_so_far(&self) -> Report {
+        self.report(EndOfRun::default(), self.pipeline.buffer().paper_bytes())
     }
 
     /// What the drive was built from.

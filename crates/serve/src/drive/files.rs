@@ -161,6 +161,28 @@ impl Drive {
         Ok((drive, found))
     }
 
+    /// Power fails, and comes back: what is under way will not be answered, and what was not stored
+    /// is gone. Of the flash operations under way none has begun. `path` is the image's.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; the drive is of no use then.
+    pub fn lose_power(&mut self, path: &Path, sync: bool) -> Result<Found, Error> {
+        let given_up = self.store.get().image().give_up();
+        given_up.map_err(|source| Error::file(path, source))?;
+        let (drive, found) = Self::open(path, sync)?;
+        *self = drive;
+        Ok(found)
+    }
+
+    /// Copies the image to `path`, as a power cut would leave it now; whether the file system lets
+    /// the two share what neither changes.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub fn snapshot(&self, path: &Path) -> Result<bool, Error> {
+        self.store.get().image().copy_to(path).map_err(|source| Error::file(path, source))
+    }
+
     /// What is in an image.
     ///
     /// # Errors

@@ -84,6 +84,11 @@ impl Disk {
         self.tape = Some(tape);
     }
 
+    /// The file, to be copied or given up.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Bytes of the file, and of it on the host's disk.
     pub fn size(&self) -> io::Result<(u64, u64)> {
         use std::os::unix::fs::MetadataExt;

@@ -5,6 +5,7 @@
 //! write: records of an earlier life of it are void. So the file is at every moment what a power
 //! cut would leave of a drive.
 
+mod copy;
 mod disk;
 mod layout;
 pub mod record;
@@ -196,6 +197,14 @@ impl Image {
     /// The file, for tests.
     pub fn disk_mut(&mut self) -> &mut Disk {
         &mut self.disk
+    }
+
+    /// Others may open it from now on, and this one may do nothing more with it.
+    ///
+    /// # Errors
+    /// The system does not let go of it.
+    pub fn give_up(&self) -> io::Result<()> {
+        Ok(flock(self.disk.file(), FlockOperation::Unlock)?)
     }
 
     /// Bytes that the file takes on the host's disk.

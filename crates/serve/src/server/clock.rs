@@ -23,6 +23,11 @@ impl Clock {
         self.since.get_or_insert_with(|| (now, Instant::now()));
     }
 
+    /// Stands, until it is started again.
+    pub fn stop(&mut self) {
+        self.since = None;
+    }
+
     /// The drive's time; `None` where it stands.
     #[inline]
     pub fn now(&self) -> Option<u64> {

@@ -40,9 +40,8 @@ impl Listener {
     /// Listens.
     pub fn bind(address: &Address) -> Result<Self, Error> {
         let bound = match address {
-            Address::Unix(path) => {
-                bind_unix(path).map(|listener| Self::Unix(listener, path.clone()))
-            }
+            Address::Unix(path) => private_socket(path, |path| UnixListener::bind(path))
+                .map(|listener| Self::Unix(listener, path.clone())),
             Address::Loopback(port) => {
                 TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))).map(Self::Tcp)
             }
@@ -97,7 +96,7 @@ impl Drop for Listener {
 
 /// A socket for its owner alone. One that a server left which was killed is taken over; one that
 /// somebody listens on is not.
-fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+pub fn private_socket<T>(path: &Path, bind: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
     if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket())
         && std::os::unix::net::UnixStream::connect(path)
             .is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused)
@@ -107,7 +106,7 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     // There is no moment at which others could connect, as there would be before a change of its
     // permissions.
     let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
-    let listener = UnixListener::bind(path);
+    let listener = bind(path);
     umask(before);
     listener
 }

@@ -11,12 +11,15 @@
 
 mod client;
 mod clock;
+mod control;
+mod desk;
 mod listen;
 mod work;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use eraseblock_core::metrics::Report;
@@ -25,7 +28,7 @@ use eraseblock_nbd::{Command, Connection, Event, Export, Request, Sizes};
 use mio::net::UnixStream;
 use mio::{Events, Interest, Poll, Token};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use serde_json::json;
+use serde_json::{Value, json};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -35,6 +38,8 @@ use crate::found::Found;
 use crate::record::Recorder;
 use client::Client;
 use clock::Clock;
+use control::Control;
+use desk::{Desk, Order, Reply, Slip};
 pub use listen::Address;
 use listen::Listener;
 use work::{Answer, Said, Whose, Work, errno};
@@ -53,6 +58,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 const LISTENER: Token = Token(usize::MAX - 1);
 const SIGNALS: Token = Token(usize::MAX - 2);
+const ORDERS: Token = Token(usize::MAX - 3);
+/// What the server asks of the drive itself is answered here.
+const OURS: usize = usize::MAX;
 
 /// How an image is served.
 #[derive(Debug, Clone)]
@@ -65,12 +73,14 @@ pub struct Options {
     pub pace: bool,
     /// All that is put to the drive is written here, as a trace.
     pub record: Option<PathBuf>,
+    /// A socket for orders to the server.
+    pub control: Option<PathBuf>,
 }
 
 impl Options {
     /// Those that a server has where nothing is said of them.
     pub fn at(address: Address) -> Self {
-        Self { address, sync: false, pace: false, record: None }
+        Self { address, sync: false, pace: false, record: None, control: None }
     }
 }
 
@@ -122,6 +132,7 @@ pub fn serve(
     };
     let recorder =
         options.record.as_ref().map(|to| Recorder::create(to, provenance())).transpose()?;
+    let mut control = options.control.as_deref().map(Control::bind).transpose()?;
     if !prepare() {
         return Ok(None);
     }
@@ -132,11 +143,15 @@ pub fn serve(
         drive.record(recorder);
     }
     let mut server = Server::new((drive, listener, signals), path, options).map_err(failed)?;
+    if let Some(control) = &mut control {
+        control.start(&server.desk);
+    }
     let told = ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
     let ran = if told { server.run() } else { Ok(()) };
-    let Server { work, listener, .. } = server;
-    drop(listener);
+    let Server { work, listener, broken, .. } = server;
+    drop((listener, control));
     ran.map_err(failed)?;
+    broken.map_or(Ok(()), Err)?;
     let lateness = work.clock.as_ref().and_then(Clock::lateness);
     let closed = work.drive.close();
     let (report, recorder) = closed.map_err(|why| Error::Failed(why.to_string()))?;
@@ -210,6 +225,13 @@ struct Server {
     answers: Vec<Answer>,
     /// When answers were due, in the drive's time, that are going out.
     due: Vec<u64>,
+    path: PathBuf,
+    desk: Desk,
+    orders: Receiver<Slip>,
+    /// Orders that wait for a flush, by its number.
+    flushing: Vec<(u64, Slip)>,
+    /// The drive did not come back after a power cut.
+    broken: Option<Error>,
     /// Since when the server is ending.
     ends: Option<Instant>,
 }
@@ -238,6 +260,7 @@ impl Server {
         let poll = Poll::new()?;
         listener.register(poll.registry(), LISTENER)?;
         poll.registry().register(&mut signals.stream, SIGNALS, Interest::READABLE)?;
+        let (desk, orders) = Desk::new(poll.registry(), ORDERS)?;
         Ok(Self {
             poll,
             listener,
@@ -248,6 +271,11 @@ impl Server {
             work: Work::new(drive, MOST_PAYLOAD, options.sync, options.pace),
             answers: Vec::new(),
             due: Vec::new(),
+            path: path.to_owned(),
+            desk,
+            orders,
+            flushing: Vec::new(),
+            broken: None,
             ends: None,
         })
     }
@@ -264,10 +292,12 @@ impl Server {
                 Err(why) if why.kind() != io::ErrorKind::Interrupted => return Err(why),
                 _ => {}
             }
+            let mut ordered = false;
             for event in &events {
                 match event.token() {
                     LISTENER => self.accept(),
                     SIGNALS => self.end(),
+                    ORDERS => ordered = true,
                     Token(place) => {
                         if let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) {
                             client.readable |= event.is_readable() || event.is_read_closed();
@@ -279,6 +309,9 @@ impl Server {
             }
             for place in 0..self.clients.len() {
                 self.listen_to(place);
+            }
+            if ordered {
+                self.obey();
             }
             // Half of what is under way is answered before clients are listened to again, so that
             // they find the drive busy as it would be.
@@ -295,7 +328,7 @@ impl Server {
                 self.tell();
             }
             self.send();
-            if self.has_ended() {
+            if self.has_ended() || self.broken.is_some() {
                 return Ok(());
             }
         }
@@ -327,6 +360,76 @@ impl Server {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         // Whatever has gone wrong is found when it is asked what clients want.
         _ = rustix::event::poll(&mut registry, time.as_ref());
+    }
+
+    /// Does what has been ordered.
+    fn obey(&mut self) {
+        while let Ok(slip) = self.orders.try_recv() {
+            let reply = match &slip.order {
+                Order::Stats => Ok(self.stats().to_string()),
+                Order::PowerCut => self.cut_power(),
+                Order::Flush | Order::Snapshot(_) => {
+                    self.births += 1;
+                    let whose = Whose { place: OURS, birth: self.births };
+                    self.flushing.push((whose.birth, slip));
+                    let command = Command::Flush;
+                    let flush = Request { cookie: 0, command, offset: 0, length: 0, fua: false };
+                    self.work.ask(whose, &flush, &[], &mut self.answers);
+                    self.tell();
+                    continue;
+                }
+            };
+            // Whoever asked may have gone.
+            _ = slip.reply.send(reply);
+        }
+    }
+
+    /// What the drive has done, and what the server does.
+    fn stats(&self) -> Value {
+        let drive = &self.work.drive;
+        let recorded = drive.recorder();
+        json!({
+            "drive": drive.device().report_so_far(),
+            "lateness_ns": self.work.clock.as_ref().and_then(Clock::lateness),
+            "recorded": recorded.map(Recorder::requests),
+            "recording_failed": recorded.and_then(Recorder::failure),
+            "clients": self.clients.iter().flatten().count(),
+            "under_way": drive.under_way(),
+            "time_ns": drive.now(),
+            "buffered_pages": drive.device().buffer().len(),
+            "failed": drive.failure().map(ToString::to_string),
+        })
+    }
+
+    fn cut_power(&mut self) -> Reply {
+        if self.work.drive.recorder().is_some() {
+            return Err("a trace cannot hold a power cut: this server records".to_owned());
+        }
+        let cut = self.work.cut_power(&self.path, &mut self.answers);
+        self.tell();
+        match cut {
+            Ok(found) => Ok(json!({"pages": found.readable, "torn": found.torn}).to_string()),
+            Err(why) => {
+                let said = why.to_string();
+                self.broken = Some(why);
+                Err(said)
+            }
+        }
+    }
+
+    /// A flush of the server's own has been answered.
+    fn has_flushed(&mut self, number: u64, said: &Said) {
+        let Some(at) = self.flushing.iter().position(|(of, _)| *of == number) else { return };
+        let (_, slip) = self.flushing.swap_remove(at);
+        let reply = match (said, &slip.order) {
+            (Said::Done, Order::Snapshot(to)) => {
+                let copied = self.work.drive.snapshot(to).map_err(|why| why.to_string());
+                copied.map(|shared| json!({"file": to, "shared": shared}).to_string())
+            }
+            (Said::Done, _) => Ok("{}".to_owned()),
+            _ => Err("the drive does not take it".to_owned()),
+        };
+        _ = slip.reply.send(reply);
     }
 
     fn accept(&mut self) {
@@ -405,6 +508,10 @@ impl Server {
             self.due.extend(answers.iter().map(|answer| answer.due));
         }
         for Answer { whose, request, said, .. } in answers.drain(..) {
+            if whose.place == OURS {
+                self.has_flushed(whose.birth, &said);
+                continue;
+            }
             let client = self.clients[whose.place].as_mut().filter(|c| c.birth == whose.birth);
             let Some(client) = client else { continue };
             client.under_way -= 1;

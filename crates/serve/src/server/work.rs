@@ -1,5 +1,6 @@
 //! Requests of clients on their way through the drive.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use eraseblock_core::host::Op;
@@ -8,6 +9,8 @@ use hashbrown::HashMap;
 
 use super::clock::Clock;
 use crate::drive::{Drive, Failure};
+use crate::error::Error;
+use crate::found::Found;
 
 /// Pages that are looked at for one question which bytes are allocated.
 const MOST_PAGES: u32 = 64 << 10;
@@ -389,6 +392,20 @@ impl Work {
         for place in 0..self.asked.len() as u32 {
             self.say(place, Said::Failed(errno(why)), answers);
         }
+    }
+
+    /// Power fails, and comes back. What is under way fails.
+    ///
+    /// # Errors
+    /// The drive does not come back.
+    pub fn cut_power(&mut self, path: &Path, answers: &mut Vec<Answer>) -> Result<Found, Error> {
+        self.fail_all(&Failure::Io("power has failed".into()), answers);
+        self.answered.clear();
+        self.idle_since = None;
+        if let Some(clock) = &mut self.clock {
+            clock.stop();
+        }
+        self.drive.lose_power(path, self.sync)
     }
 
     /// A buffer that `answer` has brought is not needed any more.
