@@ -34,6 +34,7 @@ class RunOptions(TypedDict, total=False):
         out: folder of results; each run is stored there as it ends, and what is there is not run again.
         fresh: run everything, whatever the folder holds.
         executor: runs experiments in the place of threads of its own; a pool of processes, for instance.
+        cluster: the workers of a Dask cluster run experiments: the address of its scheduler, or a client.
         shard: with `out`: only a share of the runs, such as `"2/4"`, the second of four. Returned are its
             records; when all shards have ended, the same call without it makes the results.
         cache: start from filled drives that other calls have kept on disk, and keep there what took long to
@@ -46,6 +47,7 @@ class RunOptions(TypedDict, total=False):
     out: str | Path | None
     fresh: bool
     executor: Executor | None
+    cluster: Any
     shard: str | None
     cache: bool
 
@@ -177,6 +179,7 @@ def _carry_out(
         events=events,
         folder=None if out is None else Path(out),
         fresh=options.get("fresh", False),
+        cluster=options.get("cluster"),
         shard=None if (shard := options.get("shard")) is None else Shard.parse(shard, "shard"),
         sensitivity=sensitivity,
         cache=options.get("cache", True),

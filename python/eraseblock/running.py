@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from eraseblock import _core
 from eraseblock.events import logs_of
@@ -33,6 +33,8 @@ class Words:
     prune: str
     events: str
     shard: str
+    cluster: str
+    jobs: str
 
 
 class Caller(Protocol):
@@ -53,7 +55,7 @@ class Quiet:
 
     watcher: Watcher | None = None
     notices: list[str] = field(default_factory=list)
-    words: Words = Words("the same call", "`out`", "fresh", "prune", "events", "shard")
+    words: Words = Words("the same call", "`out`", "fresh", "prune", "events", "shard", "cluster", "jobs")
 
     def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:  # noqa: ARG002
         """The watcher, which may be none."""
@@ -74,6 +76,8 @@ class Handling:
     verify: bool = False
     # Runs experiments in the place of threads.
     executor: Executor | None = None
+    # Address of a Dask scheduler, or a client of one: its workers run experiments, in the place of threads.
+    cluster: Any = None
     # File or folder for the decisions of the buffers. What is stored has none: everything is run.
     events: str | Path | None = None
     # Where each run is stored as it ends; what is there is not run again, unless `fresh`.
@@ -161,13 +165,19 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
         raise _core.ConfigError(f"{option}: is about a folder of results; name it with {words.folder}")
     if handling.shard is not None:
         _check_shard(handling, words)
+    if handling.cluster is not None:
+        _check_cluster(handling, words)
     readings = _plan(experiments) if handling.sensitivity else None
     everything = experiments if readings is None else readings.experiments
     logs = logs_of(handling.events, everything)
-    way = Way(handling.jobs, handling.verify, handling.executor, logs, handling.cache, handling.trim)
+
+    def outcomes_of(store: RunStore | None = None) -> list[Outcome]:
+        with _executor(handling, caller) as executor, caller.watching(len(everything)) as watcher:
+            way = Way(handling.jobs, handling.verify, executor, logs, handling.cache, handling.trim)
+            return run_all(everything, way, store, watcher)
+
     if handling.folder is None:
-        with caller.watching(len(everything)) as watcher:
-            outcomes = run_all(everything, way, watcher=watcher)
+        outcomes = outcomes_of()
         yield _finished(outcomes, len(experiments), readings)
         return
     make_folder(handling.folder)
@@ -176,8 +186,7 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
         for notice in store.notices:
             caller.notice(notice)
         try:
-            with caller.watching(len(everything)) as watcher:
-                outcomes = run_all(everything, way, store, watcher)
+            outcomes = outcomes_of(store)
         except KeyboardInterrupt:
             all_anew = words.fresh if handling.fresh else words.events if logs else None
             again = f"{words.call} without {all_anew}" if all_anew else words.call
@@ -186,6 +195,37 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
                 f"{again} goes on from there"
             ) from None
         yield _finished(outcomes, len(experiments), readings, store)
+
+
+@contextmanager
+def _executor(handling: Handling, caller: Caller) -> Iterator[Executor | None]:
+    """What makes the runs in the place of threads, if anything does."""
+    if handling.cluster is None:
+        yield handling.executor
+        return
+    from eraseblock.cluster.cluster import opened as opened_cluster
+
+    with opened_cluster(handling.cluster) as cluster:
+        for notice in cluster.notices:
+            caller.notice(notice)
+        yield cluster
+
+
+def _check_cluster(handling: Handling, words: Words) -> None:
+    """What has no meaning on a cluster is refused."""
+    for given, option, why in (
+        (
+            handling.jobs is not None,
+            words.jobs,
+            "the threads of the workers say how many runs there are at a time",
+        ),
+        (handling.events is not None, words.events, "the log would be on another machine"),
+        (handling.executor is not None, "executor", "both say where runs are made"),
+    ):
+        if given:
+            raise _core.ConfigError(
+                f"{words.cluster} and {option} exclude each other: {why}; leave one of them out"
+            )
 
 
 def _check_shard(handling: Handling, words: Words) -> None:

@@ -82,6 +82,14 @@ Shards = Annotated[
         "machines. When all have ended, the same command without it makes the results.",
     ),
 ]
+Clusters = Annotated[
+    str | None,
+    Parameter(
+        name="--cluster",
+        help="Run on the workers of the Dask scheduler at this address, as in tcp://host:8786, or of the "
+        "one that a scheduler file (.json) names; needs eraseblock[cluster].",
+    ),
+]
 
 Sort = Annotated[
     str | None, Parameter(help="Column that decides and sorts, as in p99; default: mean, untimed: writes.")
@@ -122,6 +130,7 @@ class RunOptions:
     all_: All = False
     no_cache: NoCache = False
     shard: Shards = None
+    cluster: Clusters = None
 
     def handling(self) -> Handling:
         """The same for the engine."""
@@ -135,6 +144,7 @@ class RunOptions:
             folder=self.output,
             fresh=self.fresh,
             prune=self.prune,
+            cluster=self.cluster,
             shard=None if self.shard is None else Shard.parse(self.shard, "--shard"),
             sensitivity=self.sensitivity,
             cache=not self.no_cache,

@@ -14,7 +14,9 @@ from eraseblock.terminal.progress import ProgressLines
 class CommandLine:
     """Who asked for the runs sits at a terminal, or reads its output."""
 
-    words = Words("the same command", "-o", "--fresh", "--prune", "--events", "--shard")
+    words = Words(
+        *("the same command", "-o", "--fresh", "--prune", "--events", "--shard", "--cluster", "--jobs")
+    )
 
     def watching(self, runs: int) -> AbstractContextManager[Watcher | None]:
         """A progress bar; where stderr is no terminal, lines."""
