@@ -18,6 +18,11 @@ BOUND = "a bound: it knows the future"
 _COSTS = {"constant": "O(1)", "logarithmic": "O(log n)"}
 # Pages in a row that are written as first and last.
 _RUN = 3
+# Stands before the examples.
+_PLAYED = (
+    "**Watch it decide**: `eraseblock play {name} --open` plays what follows step by step, forwards and "
+    "back, in a [page](../player.md)."
+)
 # A link of the source's own documentation, with or without a place.
 _LINK = re.compile(r"\[(`[^`\]]+`)\](\([^)]*\))?")
 
@@ -40,6 +45,8 @@ def scheme_page(entry: Entry) -> str:
     if entry.get("choices"):
         parts.append("\n## What the paper leaves open\n\n" + _choices(entry))
     examples = examples_of(entry["name"]) if _is_buffer(entry) else []
+    if examples:
+        parts.append(f"\n{_PLAYED.format(name=entry['name'])}\n")
     parts += ["\n" + _example(example) for example in examples]
     return "".join(parts)
 

@@ -19,7 +19,19 @@ Exit code 2: a wrong call or input; 1: a failure; 130: interrupted; 143: ended b
 
 
 # Every command, in the order of the help.
-_COMMANDS = ("compare", "advise", "tune", "run", "list", "schema", "trace", "report", "serve", "image")
+_COMMANDS = (
+    "compare",
+    "advise",
+    "tune",
+    "run",
+    "list",
+    "schema",
+    "trace",
+    "report",
+    "play",
+    "serve",
+    "image",
+)
 
 
 def build_app(asked: str | None) -> App:
@@ -82,6 +94,10 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import report
 
             app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
+        case "play":
+            from eraseblock.cli import play
+
+            app.command(play.play, help_epilogue=play.EXAMPLES, usage=play.USAGE)
         case "serve":
             from eraseblock.cli import serve
 
