@@ -83,6 +83,11 @@ const KEYS = {
   " ": playOrPause, e: () => goTo(leaveAfter()), E: () => goTo(leaveBefore()),
 };
 
+/// A button that was clicked gives the keyboard back, so that Space plays; one that was reached by the keyboard keeps it.
+function onClick(event) {
+  if (event.detail > 0) event.target.closest("button")?.blur();
+}
+
 /// Keys work wherever the focus is, except where they have a meaning of their own.
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;

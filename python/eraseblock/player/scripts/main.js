@@ -52,6 +52,7 @@ function showScene(place) {
   takeScene(place);
   scene.alone ??= scene.ordered && scene.steps.every((step) => step.order.every((group) => group.length === 1));
   scene.ofBlocks ??= scene.ordered && isOfBlocks(scene);
+  scene.mixed ??= scene.ordered && isMixed(scene);
   order = usualOrder();
   present = 0;
   const setting = `A buffer of ${plural(scene.capacity, "page")}, ${plural(scene.pages_per_block, "page")} a block`;
@@ -62,7 +63,7 @@ function showScene(place) {
   const many = scene.settings.length > 3;
   put("about",
     data.scenes.length > 1 ? "" : h("h2", {}, scene.title),
-    scene.shows ? h("p", { class: "shows" }, scene.shows) : "",
+    scene.shows ? h("p", { class: "shows" }, withCode(scene.shows)) : "",
     h("p", { class: "hint" }, setting, scene.settings.length && !many ? `, ${scene.settings.join(", ")}.` : "."),
     many ? h("details", { class: "hint" }, h("summary", {}, plural(scene.settings.length, "option")), h("p", {}, scene.settings.join(", "))) : "",
     ...scene.notes.map((note) => h("p", { class: "note" }, note)));
@@ -80,6 +81,7 @@ async function start() {
   follow();
   window.addEventListener("hashchange", follow);
   document.addEventListener("keydown", onKey);
+  document.addEventListener("click", onClick);
 }
 
 start();

@@ -4,9 +4,11 @@
 const ORDERS = { scheme: "Scheme's order", blocks: "Blocks by last use", pages: "Pages by last use", address: "By address" };
 // Blocks with more pages are drawn as a strip without numbers.
 const MOST_NUMBERED = 16;
-// Groups that are drawn: the first and the last of them.
-const FIRST_DRAWN = 120;
-const LAST_DRAWN = 40;
+// What a browser draws anew without a halt: places in blocks, and pages alone. Of more, the first and the last are drawn.
+const MOST_PLACES = 2400;
+const MOST_ALONE = 600;
+const LEAST_BLOCKS = 24;
+const LAST_SHARE = 1 / 4;
 
 let order = null;
 
@@ -23,6 +25,12 @@ const later = (one, other) => other.used - one.used || other.place - one.place;
 
 /// Whether the groups of a scheme's order are blocks; they may as well be requests, or queues whose order is to be seen.
 const isOfBlocks = ({ steps }) => steps.every(({ order: groups }) => groups.every((group) => group.every((page, place) => blockOf(page) === blockOf(group[0]) && (place === 0 || group[place - 1] < page))));
+
+/// Whether pages of a block stand apart: then what has one page is a page, and no block.
+const isMixed = ({ steps }) => steps.some(({ order: groups }) => {
+  const blocks = groups.flatMap((group) => [...new Set(group.map(blockOf))]);
+  return new Set(blocks).size < blocks.length;
+});
 
 /// Groups of pages, in order.
 function groupsOf(held, number) {
@@ -54,20 +62,24 @@ function drawBuffer(number) {
   const before = placesDrawn();
   const alone = groups.every((group) => group.length === 1) && (order === "pages" || (order === "scheme" && scene.alone));
   const dirty = [...held.values()].filter((one) => one.dirty).length;
-  const drawn = groups.length > FIRST_DRAWN + LAST_DRAWN ? [...groups.slice(0, FIRST_DRAWN), null, ...groups.slice(-LAST_DRAWN)] : groups;
-  const left = groups.length - FIRST_DRAWN - LAST_DRAWN;
+  const most = alone ? MOST_ALONE : Math.max(LEAST_BLOCKS, Math.floor(MOST_PLACES / scene.pages_per_block));
+  const left = groups.length - most;
+  const last = Math.floor(most * LAST_SHARE);
+  const drawn = left > 0 ? [...groups.slice(0, most - last), null, ...groups.slice(-last)] : groups;
   put("buffer",
     h("div", { class: "row" }, h("h2", {}, "Buffer"), h("span", { class: "push" }, orders().length > 1 ? choice("Show", orders().map((key) => ({ value: key, label: ORDERS[key] })), order, (key) => { order = key; drawBuffer(present); }) : null)),
     meter(held.size, dirty),
     h("p", { class: "hint" }, scene.ordered && order === "blocks" ? "the block that was used last comes first" : scene.ordered && order === "pages" ? "the page that was used last comes first" : ORDER_TOLD[order]),
     h("ol", { class: alone ? "groups alone" : "groups" }, drawn.map((group, place) => (group
-      ? (alone ? h("li", { "data-key": `p${group[0]}` }, cell(group[0], held, number)) : blockBox(group, place, held, number))
+      ? (alone || isPage(group) ? h("li", { "data-key": `p${group[0]}` }, cell(group[0], held, number)) : blockBox(group, place, held, number))
       : h("li", { class: "more" }, `${left.toLocaleString("en")} more`)))),
     groups.length ? null : h("p", { class: "empty" }, "Empty"),
     legendOfCells(),
   );
   slide(before);
 }
+
+const isPage = (group) => order === "scheme" && scene.mixed && group.length === 1;
 
 function meter(count, dirty) {
   const share = (pages) => `${(100 * pages / Math.max(1, scene.capacity)).toFixed(2)}%`;

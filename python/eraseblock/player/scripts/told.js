@@ -73,8 +73,8 @@ function doneItem(step, one) {
 
 function leaveItem(one) {
   return h("li", { class: "leaves" }, tag("leave"), h("div", {},
-    h("p", {}, h("b", {}, capital(named(one.pages))), one.pattern ? h("span", { class: "hint" }, ` used as ${one.pattern}`) : null,
-      one.times ? h("span", { class: "hint" }, ", one after the other") : null),
+    h("p", {}, h("b", {}, capital(named(one.pages))), one.pattern ? h("span", { class: "hint" }, `, pattern ${one.pattern}`) : null,
+      one.times ? h("span", { class: "hint" }, ", one by one") : null),
     h("p", { class: "reason" }, "Why: ", one.reason),
     one.pages.length > 1 ? leavingPages(one) : null,
     h("p", { class: "fate" }, h("span", { "aria-hidden": "true" }, one.action === "drop" ? "✕ " : "→ "), capital(fateTold(one)))));

@@ -6,6 +6,9 @@ function put(id, ...children) {
   document.getElementById(id).replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
 }
 
+/// Text in which `names` stand between backticks.
+const withCode = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
+
 const A_RUN = 3;
 // More runs of pages than these are counted.
 const MOST_RUNS = 12;
