@@ -135,6 +135,16 @@ def test_a_window_of_a_log_begins_with_what_was_held_then(
     ]
 
 
+def test_large_requests_end_a_page_sooner(
+    logs: tuple[dict[str, eraseblock.Record], list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = logs[1][BUFFERS.index("hbm")]
+    monkeypatch.setattr("eraseblock.player.log._MOST_MENTIONS", 500)
+    scene = read_log(path, skip=10).scene
+    assert 1 < len(scene.steps) < 100
+    assert scene.notes[1].endswith(f"--skip {10 + len(scene.steps)} shows what follows.")
+
+
 def test_a_log_of_a_stopped_run_says_so(tmp_path: Path) -> None:
     path = write_log(tmp_path / "log.jsonl", *WRITES[:2])
     assert read_log(path).scene.notes == ["The log stops before its run came to an end."]
@@ -241,3 +251,7 @@ def test_a_log_is_played_in_parts(here: Path, capsys: pytest.CaptureFixture[str]
     ):
         assert main(["play", "log.jsonl", *arguments]) > 0
         assert capsys.readouterr().err == f"eraseblock: {said}\n"
+    assert main(["play", "lru", "--first", "2"]) == 2
+    assert capsys.readouterr().err == (
+        "eraseblock: --first: `lru` plays its examples, which are short; name a log\n"
+    )

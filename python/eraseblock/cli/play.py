@@ -53,10 +53,9 @@ def play(
     from eraseblock.player.scenes import scenes_of
     from eraseblock.results.files import check_replaceable, replace_file
 
-    first = DEFAULT_FIRST if first is None else first
     if skip < 0:
         raise _core.ConfigError(f"--skip: found {skip}, expected 0 or more")
-    if not 1 <= first <= MOST_STEPS:
+    if first is not None and not 1 <= first <= MOST_STEPS:
         raise _core.ConfigError(
             f"--first: found {first}, expected 1 to {MOST_STEPS}; --skip leads further into a log"
         )
@@ -65,11 +64,12 @@ def play(
         raise _core.ConfigError(f"-o: {path} does not end in .html")
     check_replaceable(path)
     if what in known("buffers"):
-        if skip:
-            raise _core.ConfigError(f"--skip: `{what}` plays its examples, and they are short; name a log")
+        if skip or first is not None:
+            option = "--skip" if skip else "--first"
+            raise _core.ConfigError(f"{option}: `{what}` plays its examples, which are short; name a log")
         scheme, scenes, source = what, scenes_of(what), ""
     elif Path(what).exists():
-        found = read_log(Path(what), skip, first)
+        found = read_log(Path(what), skip, first or DEFAULT_FIRST)
         scheme, scenes, source = found.scheme, [found.scene], Path(what).name
     else:
         raise _core.ConfigError(f"play: there is no file {what}, and {unknown(what, 'buffers')}")

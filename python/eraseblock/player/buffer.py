@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -75,12 +75,12 @@ class Buffer:
         check_form(event)
         op, first = event["op"], event.get("page", 0)
         answers = event.get("answers", [])
-        evictions, notes = event.get("evictions", ()), event.get("notes", ())
+        evictions, notes = _by_place(event.get("evictions", ())), _by_place(event.get("notes", ()))
         done: list[Json] = []
         for place in range(len(answers) + 1):
-            done += [self._leave(one) for one in evictions if one["before"] == place]
+            done += map(self._leave, evictions.get(place, ()))
             # The log does not say which of both came first. A note may be about the page that comes in.
-            said = [_note(one) for one in notes if one["before"] == place]
+            said = [_note(one) for one in notes.get(place, ())]
             if place < len(answers):
                 page = first + place
                 self._answer(op, page, answers[place])
@@ -239,6 +239,14 @@ def _is_number(value: Any) -> bool:
 
 def _note(note: Json) -> Json:
     return {"do": "note", **{key: note[key] for key in ("what", "value", "pages") if key in note}}
+
+
+def _by_place(found: Iterable[Json]) -> dict[int, list[Json]]:
+    """Evictions or notes by the page of the request before which they came."""
+    places: dict[int, list[Json]] = {}
+    for one in found:
+        places.setdefault(one["before"], []).append(one)
+    return places
 
 
 def _joined(done: list[Json]) -> Iterator[Json]:

@@ -16,7 +16,7 @@ from eraseblock.player.scenes import Scene, mentions, step_of
 DEFAULT_FIRST = 10_000
 MOST_STEPS = 100_000
 # Of all steps together: a page of some megabytes.
-_MOST_MENTIONS = 1_500_000
+_MOST_MENTIONS = 600_000
 # Version of the log's format that is read here.
 _FORMAT = 1
 _BATCH = 5_000
