@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.names import source_of
+from eraseblock.names import registry, source_of
 
 Entry = dict[str, Any]
 
@@ -18,6 +18,11 @@ BOUND = "a bound: it knows the future"
 _COSTS = {"constant": "O(1)", "logarithmic": "O(log n)"}
 # Pages in a row that are written as first and last.
 _RUN = 3
+# Stands before the examples.
+_PLAYED = (
+    "**Watch it decide**: `eraseblock play {name} --open` plays what follows step by step, forwards and "
+    "back, in a [page](../player.md)."
+)
 # A link of the source's own documentation, with or without a place.
 _LINK = re.compile(r"\[(`[^`\]]+`)\](\([^)]*\))?")
 
@@ -39,7 +44,10 @@ def scheme_page(entry: Entry) -> str:
         parts.append("\n## Options\n\n" + table(["option", "default", "type", "meaning"], rows))
     if entry.get("choices"):
         parts.append("\n## What the paper leaves open\n\n" + _choices(entry))
-    parts += ["\n" + _example(example) for example in examples_of(entry["name"])]
+    examples = examples_of(entry["name"]) if _is_buffer(entry) else []
+    if examples:
+        parts.append(f"\n{_PLAYED.format(name=entry['name'])}\n")
+    parts += ["\n" + _example(example) for example in examples]
     return "".join(parts)
 
 
@@ -47,6 +55,11 @@ def examples_of(name: str) -> list[Entry]:
     """The examples of a buffer, played; none of what is no buffer."""
     played: list[Entry] | None = json.loads(_core.examples(name))
     return played or []
+
+
+def _is_buffer(entry: Entry) -> bool:
+    """FTLs and policies share names with buffers, and have no examples."""
+    return any(entry["page"] == buffer["page"] for buffer in registry()["buffers"])
 
 
 def cost_of(entry: Entry) -> str:

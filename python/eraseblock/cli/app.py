@@ -28,6 +28,7 @@ _COMMANDS = (
     "schema",
     "trace",
     "report",
+    "play",
     "serve",
     "ctl",
     "image",
@@ -104,6 +105,10 @@ def _add(app: App, name: str) -> None:
             from eraseblock.cli import ctl
 
             app.command(ctl.app)
+        case "play":
+            from eraseblock.cli import play
+
+            app.command(play.play, help_epilogue=play.EXAMPLES, usage=play.USAGE)
         case "serve":
             from eraseblock.cli import serve
 

@@ -66,7 +66,9 @@ def report(
     path = write_report(records, output or folders[0], sources, analysis, missing)
     sys.stdout.write((json.dumps({"report": str(path)}) if as_json else f"report: {path}") + "\n")
     if open_:
-        _open(path)
+        from eraseblock.cli.browser import open_page
+
+        open_page(path)
 
 
 def _records_of(folder: Path) -> list[Record]:
@@ -92,10 +94,3 @@ def _names(folders: tuple[Path, ...]) -> list[str]:
     """The folders' own names where those differ, else their paths."""
     names = [folder.resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
-
-
-def _open(path: Path) -> None:
-    import webbrowser
-
-    if not webbrowser.open(path.resolve().as_uri()):
-        raise _core.InputError(f"{path}: found no browser to open it with; the page is written")

@@ -1,0 +1,1 @@
+"""The player: a page in which one watches a buffer decide, step by step."""
