@@ -163,6 +163,17 @@ def test_a_step_tells_what_leaves_and_why(browser: webdriver.Chrome, pages: dict
     }
 
 
+def test_what_is_written_back_stays(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    page = pages["hbm"].with_name("lru.html")
+    page.write_text(build_player("lru", scenes_of("lru")), encoding="utf-8")
+    open_player(browser, page, "#example=2&step=6")
+    assert set(texts(browser, "#request .tag")) == {"stored"}
+    assert texts(browser, "#buffer .cell[data-page]") == ["8", "3", "1", "0"]
+    assert every(browser, "#buffer .cell.dirty[data-page]") == []
+    type_keys(browser, Keys.HOME, "e")
+    assert step(browser) == 7
+
+
 def test_a_link_leads_to_a_step(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
     open_player(browser, pages["hbm"], "#example=3&step=5")
     assert texts(browser, ".tabs [aria-pressed=true]") == ["The thesis's figure 3.4(b)"]

@@ -115,11 +115,11 @@ def test_who_may_work_in_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])
-def test_shards_that_are_none(text: str, sweep_file: Path, cli: Cli) -> None:
-    done = cli("run", sweep_file, "-o", "out", f"--shard={text}")
-    assert (done.returncode, done.stdout) == (2, "")
-    expected = "expected a share such as 2/4: the second of four, counted from 1"
-    assert done.stderr == f"eraseblock: --shard: found `{text}`, {expected}\n"
+def test_shards_that_are_none(text: str) -> None:
+    expected = f"--shard: found `{text}`, expected a share such as 2/4: the second of four, counted from 1"
+    with pytest.raises(eraseblock.ConfigError) as said:
+        Shard.parse(text, "--shard")
+    assert str(said.value) == expected
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,12 @@ def test_what_a_shard_cannot_decide(options: list[str], said: str, sweep_file: P
     done = cli("run", sweep_file, "--shard", "1/2", *options)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_the_command_names_a_wrong_shard(sweep_file: Path, cli: Cli) -> None:
+    done = cli("run", sweep_file, "-o", "out", "--shard", "3/2")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--shard: found `3/2`, expected a share such as 2/4" in done.stderr
 
 
 def test_a_shard_without_runs_is_no_failure(sweep_file: Path, cli: Cli) -> None:

@@ -14,12 +14,15 @@ async function loadData() {
 const KEPT = 32;
 const LEAST_APART = 32;
 
+/// What is written back stays in the buffer.
+const pagesLeave = (step) => step.done.some((one) => one.do === "leave" && one.action !== "write-back");
+
 function takeScene(place) {
   scene = data.scenes[place];
   scene.place = place;
   scene.apart ??= Math.max(LEAST_APART, Math.ceil(scene.steps.length / KEPT));
   scene.kept ??= [startOf(scene)];
-  scene.leaves ??= scene.steps.flatMap((step, index) => (step.done.some((one) => one.do === "leave") ? [index + 1] : []));
+  scene.leaves ??= scene.steps.flatMap((step, index) => (pagesLeave(step) ? [index + 1] : []));
   scene.ordered ??= scene.steps.length > 0 && "order" in scene.steps[0];
 }
 

@@ -16,7 +16,7 @@ function drawRail(number) {
 
 function railItem(place, number) {
   const step = stepOf(place);
-  const leaves = step?.done.some((one) => one.do === "leave");
+  const leaves = step && pagesLeave(step);
   const misses = step?.done.some((one) => ["insert", "fill", "bypass"].includes(one.do));
   const hits = step?.done.some((one) => one.do === "hit");
   return h("button", {

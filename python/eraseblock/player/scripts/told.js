@@ -72,7 +72,8 @@ function doneItem(step, one) {
 }
 
 function leaveItem(one) {
-  return h("li", { class: "leaves" }, tag("leave"), h("div", {},
+  const stays = one.action === "write-back";
+  return h("li", { class: stays ? "leaves stays" : "leaves" }, tag(stays ? "stored" : "leave"), h("div", {},
     h("p", {}, h("b", {}, capital(named(one.pages))), one.pattern ? h("span", { class: "hint" }, `, pattern ${one.pattern}`) : null,
       one.times ? h("span", { class: "hint" }, ", one by one") : null),
     h("p", { class: "reason" }, "Why: ", one.reason),

@@ -64,7 +64,7 @@ const DONE = {
   forget: (one) => ["trim", `${capital(named(one.pages))}: forgotten`],
   battery: () => ["said", "Nothing to do: a battery holds the buffer up"],
 };
-const TAGS = { hit: "hit", miss: "miss", past: "miss", trim: "gone", said: "note", leave: "leaves" };
+const TAGS = { hit: "hit", miss: "miss", past: "miss", trim: "gone", said: "note", leave: "leaves", stored: "stored" };
 
 /// What becomes of pages that leave.
 function fateTold({ action, pages, dirty, padding = [], channel, times = 1 }) {
