@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from cyclopts import App
 
 from eraseblock import _core
@@ -63,65 +65,14 @@ def build_app(asked: str | None) -> App:
 
 
 def _add(app: App, name: str) -> None:
-    """Import a command and add it."""
-
-    def whole() -> App:
-        return build_app(None)
-
-    match name:
-        case "compare":
-            from eraseblock.cli import compare
-
-            app.command(compare.compare, help_epilogue=compare.EXAMPLES, usage=compare.USAGE)
-        case "advise":
-            from eraseblock.cli import advise
-
-            app.command(advise.advise, help_epilogue=advise.EXAMPLES, usage=advise.USAGE)
-        case "tune":
-            from eraseblock.cli import tune
-
-            app.command(tune.tune, help_epilogue=tune.EXAMPLES, usage=tune.USAGE)
-        case "run":
-            from eraseblock.cli import run
-
-            app.command(run.run, help_epilogue=run.EXAMPLES)
-        case "list":
-            from eraseblock.cli import listing
-
-            app.command(listing.listing, name="list", help_epilogue=listing.EXAMPLES)
-        case "schema":
-            from eraseblock.cli import schema
-
-            app.command(schema.schema, help_epilogue=schema.EXAMPLES)
-        case "trace":
-            from eraseblock.cli import trace
-
-            app.command(trace.app)
-        case "report":
-            from eraseblock.cli import report
-
-            app.command(report.report, help_epilogue=report.EXAMPLES, usage=report.USAGE)
-        case "ctl":
-            from eraseblock.cli import ctl
-
-            app.command(ctl.app)
-        case "play":
-            from eraseblock.cli import play
-
-            app.command(play.play, help_epilogue=play.EXAMPLES, usage=play.USAGE)
-        case "serve":
-            from eraseblock.cli import serve
-
-            app.command(serve.serve, help_epilogue=serve.EXAMPLES)
-        case "image":
-            from eraseblock.cli import image
-
-            app.command(image.app)
-        case "completion":
-            from eraseblock.cli import completion
-
-            app.command(completion.command(whole), name=name, help_epilogue=completion.EXAMPLES)
-        case "man":
-            from eraseblock.cli import man
-
-            app.command(man.command(whole), name=name, help_epilogue=man.EXAMPLES)
+    """Import a command and add it: its module holds an app of its own, or a function of the module's name."""
+    home = "listing" if name == "list" else name
+    module = import_module(f"eraseblock.cli.{home}")
+    if hasattr(module, "app"):
+        app.command(module.app)
+        return
+    # What is about the whole command line gets a way to build it.
+    about_all = hasattr(module, "command")
+    command = module.command(lambda: build_app(None)) if about_all else getattr(module, home)
+    usage = getattr(module, "USAGE", None)
+    app.command(command, name=name, help_epilogue=module.EXAMPLES, usage=usage)
