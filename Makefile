@@ -55,9 +55,13 @@ test: $(if $(filter dev,$(EXTENSION_PROFILE)),$(EXTENSION),$(DEPENDENCIES)) ## L
 	@[[ -n "$${ERASEBLOCK_TRACES:-}" ]] || echo "skipped: tests on outside traces; ERASEBLOCK_TRACES names no folder"
 
 # Properties draw the same cases each time, so that a commit which has passed passes again; `make soak` draws others.
+# The gate compiles the engine in one piece, on one processor: it does so beside the tests.
 test-rust: lint-rust
-	PROPTEST_RNG_SEED=2026 cargo test --workspace --locked --quiet
-	$(MAKE) --no-print-directory gate
+	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
+	$(MAKE) --no-print-directory gate > "$$said" 2>&1 & gate=$$!; \
+	status=0; PROPTEST_RNG_SEED=2026 cargo test --workspace --locked --quiet || status=$$?; \
+	wait $$gate || status=$$?; \
+	cat "$$said"; exit $$status
 
 test-python: lint-python
 	$(BIN)/pytest

@@ -48,6 +48,8 @@ LARGE = (
 PATIENCE_S = 300
 # How often the server of each file system and database is killed (--kills).
 KILLS = 10
+# Files on a drive at a time.
+FILES = 24
 
 
 class LackingError(Exception):
@@ -337,8 +339,9 @@ def file_system(folder: Path, system: FileSystem) -> None:
             assert (mounted.mount / name).read_bytes() == data, f"{name} is not what was synced"
         if number == KILLS:
             break
-        for _ in range(3):
-            name, data = f"file-{len(content)}", os.urandom(chance.randrange(1, 2 << 20))
+        for file_number in range(3 * number, 3 * number + 3):
+            # Old ones are written anew, so that the drive does not fill up.
+            name, data = f"file-{file_number % FILES}", os.urandom(chance.randrange(1, 2 << 20))
             with (mounted.mount / name).open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -383,20 +386,21 @@ def vfat(folder: Path) -> None:
     mounted = Mounted(server, folder)
     run("mkfs.vfat", "-F", "32", mounted.at / "drive")
     here, back = folder / "here", folder / "back"
-    content: list[bytes] = []
+    content: dict[str, bytes] = {}
     for number in range(KILLS):
-        content.append(random.Random(number).randbytes(100_000 * (number + 1)))
-        here.write_bytes(content[-1])
-        run("mcopy", "-i", mounted.at / "drive", here, f"::file-{number}")
+        name = f"file-{number % FILES}"
+        content[name] = random.Random(number).randbytes(100_000 * (number % 10 + 1))
+        here.write_bytes(content[name])
+        run("mcopy", "-o", "-i", mounted.at / "drive", here, f"::{name}")
         run("sync", mounted.at / "drive")
         server.kill()
         mounted.down()
         server.start()
         mounted = Mounted(server, folder)
         run("fsck.vfat", "-n", mounted.at / "drive")
-        for which, data in enumerate(content):
-            run("mcopy", "-n", "-o", "-i", mounted.at / "drive", f"::file-{which}", back)
-            assert back.read_bytes() == data, f"file-{which} is not what was synced"
+        for name, data in content.items():
+            run("mcopy", "-n", "-o", "-i", mounted.at / "drive", f"::{name}", back)
+            assert back.read_bytes() == data, f"{name} is not what was synced"
     mounted.down()
     server.end()
 

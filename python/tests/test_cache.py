@@ -15,10 +15,10 @@ DRIVE = """\
 preset = "hbm-2010"
 
 [nand]
-blocks_per_plane = 20000
+blocks_per_plane = 40000
 
 [ftl]
-exported = "2304 MiB"
+exported = "4608 MiB"
 
 [precondition]
 state = "steady"

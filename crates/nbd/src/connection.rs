@@ -95,6 +95,11 @@ impl Connection {
         self.state == State::Ended
     }
 
+    /// Whether no option is read before answers to earlier ones have been sent.
+    pub fn is_held_up(&self) -> bool {
+        matches!(self.state, State::Options { .. }) && self.output.len() > MOST_ANSWERS
+    }
+
     /// How answers look.
     pub fn style(&self) -> Style {
         self.agreed.style
@@ -143,9 +148,7 @@ impl Connection {
             }
             let went_on = match self.state {
                 State::Greeted => self.read_answer_to_greeting()?,
-                State::Options { seen } => {
-                    self.output.len() <= MOST_ANSWERS && self.read_option(seen)?
-                }
+                State::Options { seen } => !self.is_held_up() && self.read_option(seen)?,
                 State::Transmission => match self.read_request()? {
                     Step::Found(found) => return Ok(Some(found)),
                     Step::Refused => true,

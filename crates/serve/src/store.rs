@@ -70,7 +70,8 @@ impl Store {
             places: vec![Ppn::NONE; layout.logical_pages as usize],
             kept,
             entries,
-            steps: found.steps,
+            // Pages of later steps may have been lost: their numbers are not used again.
+            steps: found.steps.max(state.steps),
             state,
             records: Vec::new(),
             bytes: Vec::new(),

@@ -81,10 +81,13 @@ def _ask(socket: Path, asked: dict[str, str]) -> dict[str, Any]:
         raise _core.InputError(f"{socket}: {error.strerror or error}; is a server running?") from error
     if not said.endswith(b"\n"):
         raise _core.SimulationError(f"{socket}: the server has gone")
-    reply: dict[str, Any] = json.loads(said)
-    if "error" in reply:
-        raise _core.SimulationError(str(reply["error"]))
-    done: dict[str, Any] = reply["done"]
+    try:
+        reply: dict[str, Any] = json.loads(said)
+        if "error" in reply:
+            raise _core.SimulationError(str(reply["error"]))
+        done: dict[str, Any] = reply["done"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise _core.InputError(f"{socket}: whoever listens there is no server of a drive") from error
     return done
 
 

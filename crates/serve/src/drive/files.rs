@@ -180,7 +180,7 @@ impl Drive {
     /// # Errors
     /// The copy cannot be written.
     pub fn snapshot(&self, path: &Path) -> Result<bool, Error> {
-        self.store.get().image().copy_to(path).map_err(|source| Error::file(path, source))
+        self.store.get().image().copy_to(path)
     }
 
     /// What is in an image.

@@ -1,32 +1,31 @@
 //! A copy of an image while it is open.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::Image;
+use super::{Image, new_file};
+use crate::error::Error;
 
 /// Bytes that are copied at once where the file system shares none.
 const AT_ONCE: u64 = 1 << 20;
 
 impl Image {
     /// Copies the file to `path`, where nothing may be yet; holes stay holes. Where the file system
-    /// can, the two share what neither changes, which takes no time. Says whether it could.
+    /// can, the two share what neither changes, which takes no time. Says whether it could. A copy
+    /// has its name when it is whole.
     ///
     /// # Errors
     /// The copy cannot be written.
-    pub fn copy_to(&self, path: &Path) -> io::Result<bool> {
-        let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        let filled = self.fill_copy(&copy);
-        if filled.is_err() {
-            // It is ours, and no image.
-            _ = std::fs::remove_file(path);
-        }
-        filled
+    pub fn copy_to(&self, path: &Path) -> Result<bool, Error> {
+        let (copy, new) = new_file(path)?;
+        let shared = self.fill_copy(&copy).map_err(|source| Error::file(path, source))?;
+        new.publish()?;
+        Ok(shared)
     }
 
-    fn fill_copy(&self, copy: &std::fs::File) -> io::Result<bool> {
+    fn fill_copy(&self, copy: &File) -> io::Result<bool> {
         #[cfg(target_os = "linux")]
         if rustix::fs::ioctl_ficlone(copy, self.disk.file()).is_ok() {
             copy.sync_all()?;

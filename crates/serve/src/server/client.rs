@@ -78,6 +78,7 @@ impl Client {
         let held = self.held();
         self.under_way < MOST_UNDER_WAY
             && held < MOST_HELD
+            && !self.connection.is_held_up()
             && (!crowded || (held == 0 && self.under_way == 0))
     }
 

@@ -71,8 +71,8 @@ impl Listener {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
-                // Answers are small, and somebody waits for each.
-                stream.set_nodelay(true)?;
+                // Answers are small, and somebody waits for each. It may have gone already.
+                _ = stream.set_nodelay(true);
                 Ok(Stream::Tcp(stream))
             }
         }

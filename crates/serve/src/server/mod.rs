@@ -6,8 +6,8 @@
 //! goes with the clock on the wall, so that the drive has its idle time.
 //!
 //! What a client can make the server hold is bounded: its requests under way, the bytes of their
-//! answers, one payload; and so is what all of them hold together. A client that does not take its
-//! answers is not listened to.
+//! answers, one payload; and so is what all of them hold together, but for one request or payload
+//! of each. A client that does not take its answers is not listened to.
 
 mod client;
 mod clock;
@@ -46,9 +46,12 @@ use work::{Answer, Said, Whose, Work, errno};
 
 /// Bytes of a read or a write.
 const MOST_PAYLOAD: u32 = 32 << 20;
-/// Bytes of answers, and of reads under way, of all clients: beyond that, a client that holds
+/// Bytes of answers, of reads under way and of what comes, of all clients: beyond that, a client that holds
 /// nothing gets one request at a time, and others none.
 const MOST_HELD: usize = 256 << 20;
+/// Requests that a client may put before it is the next one's turn: some are answered at once, and
+/// would never fill the drive.
+const AT_ONCE: u32 = 64;
 /// Clients at a time.
 const MOST_CLIENTS: usize = 64;
 /// A client has to come to the point within this time.
@@ -249,7 +252,7 @@ impl Server {
                 path.file_name().unwrap_or_default().to_string_lossy()
             ),
             size: drive.size(),
-            read_only: drive.failure().is_some(),
+            read_only: false,
             sizes: Sizes {
                 minimum: 1,
                 preferred: (drive.page_bytes() as u32).next_power_of_two().max(4096),
@@ -364,7 +367,9 @@ impl Server {
 
     /// Does what has been ordered.
     fn obey(&mut self) {
-        while let Ok(slip) = self.orders.try_recv() {
+        while self.broken.is_none()
+            && let Ok(slip) = self.orders.try_recv()
+        {
             let reply = match &slip.order {
                 Order::Stats => Ok(self.stats().to_string()),
                 Order::PowerCut => self.cut_power(),
@@ -427,13 +432,22 @@ impl Server {
                 copied.map(|shared| json!({"file": to, "shared": shared}).to_string())
             }
             (Said::Done, _) => Ok("{}".to_owned()),
-            _ => Err("the drive does not take it".to_owned()),
+            _ => Err(self.work.drive.failure().map_or_else(
+                || "the drive does not take it".to_owned(),
+                |why| format!("the drive does not take it: {why}"),
+            )),
         };
         _ = slip.reply.send(reply);
     }
 
     fn accept(&mut self) {
-        while let Ok(mut stream) = self.listener.accept() {
+        loop {
+            let mut stream = match self.listener.accept() {
+                Ok(stream) => stream,
+                // It has gone before it was let in. Others may be behind it.
+                Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(_) => break,
+            };
             if self.ends.is_some() || self.is_full() {
                 continue;
             }
@@ -464,12 +478,14 @@ impl Server {
     fn has_ended(&mut self) -> bool {
         let Some(since) = self.ends else { return false };
         let unsaid = self.clients.iter_mut().flatten().any(|c| !c.connection.output().is_empty());
-        !self.work.is_busy() && (!unsaid || since.elapsed() > FAREWELL)
+        let waiting = self.work.is_busy() || !self.answers.is_empty();
+        !waiting && (!unsaid || since.elapsed() > FAREWELL)
     }
 
     /// Whether all clients together hold so much that each has to be brief.
     fn is_crowded(&mut self) -> bool {
-        self.clients.iter_mut().flatten().map(Client::held).sum::<usize>() >= MOST_HELD
+        let held = |client: &mut Client| client.held() + client.connection.held();
+        self.clients.iter_mut().flatten().map(held).sum::<usize>() >= MOST_HELD
     }
 
     /// Takes what a client asks for.
@@ -480,7 +496,8 @@ impl Server {
             client.read();
         }
         let whose = Whose { place, birth: client.birth };
-        while let Some(client) = &mut self.clients[place] {
+        for _ in 0..AT_ONCE {
+            let Some(client) = &mut self.clients[place] else { break };
             if !client.has_input || !client.may_ask(crowded) || self.work.is_full() {
                 break;
             }
@@ -492,7 +509,10 @@ impl Server {
                     self.tell();
                 }
                 Ok(Some(Event::Leaves)) => client.ended = true,
-                Ok(None) => client.has_input = false,
+                Ok(None) => {
+                    client.has_input = false;
+                    client.ended |= client.connection.has_ended();
+                }
                 Err(_) => (client.ended, client.has_input) = (true, false),
             }
         }
