@@ -269,6 +269,26 @@ fn a_payload_beyond_the_limit_ends_the_connection_and_takes_no_memory() {
     assert!(client.server.held() <= 256 << 10, "announced, but not sent");
 }
 
+/// Whoever carries the bytes has to know that there is no use in more of them.
+#[test]
+fn options_wait_while_a_client_takes_no_answers() {
+    let mut client = Client::greeted(3);
+    let info =
+        [&OPTION.to_be_bytes()[..], &[0, 0, 0, 6, 0, 0, 0, 10], &[0, 0, 0, 0], &[0, 2, 0, 1, 0, 2]];
+    let info = info.concat();
+    for _ in 0..4000 {
+        assert!(!client.server.is_held_up() && !client.server.has_ended());
+        client.send(&info);
+        assert_eq!(client.events().unwrap(), []);
+        if client.server.is_held_up() {
+            break;
+        }
+    }
+    assert!(client.server.is_held_up());
+    client.sent();
+    assert!(!client.server.is_held_up());
+}
+
 #[test]
 fn a_client_leaves_and_a_server_ends() {
     let mut client = Client::in_transmission(Style::Simple);
