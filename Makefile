@@ -127,7 +127,7 @@ fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look 
 # So many for each FTL, twice.
 fuzz-images: IMAGES ?= 2000
 fuzz-images: ## Open, check and use damaged images of drives, and look for panics and hangs (IMAGES=20000)
-	ERASEBLOCK_SOAK=$(IMAGES) cargo test -p eraseblock-serve --locked --quiet --test mutations
+	ERASEBLOCK_SOAK=$(IMAGES) cargo test -p eraseblock-serve --locked --quiet --test all mutations::
 
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)
@@ -150,7 +150,7 @@ soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then r
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all power::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all preconditions::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test crashes
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all crashes::
 	cargo test --workspace --locked --quiet
 	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME)
 

@@ -3,11 +3,11 @@
 
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 
-use common::{Model, config, ftls, one_shot};
+use crate::common::{Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::host::Op;
 use eraseblock_serve::{Drive, Stop};

@@ -2,9 +2,9 @@
 
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
-use common::{Host, Model, config, ftls};
+use crate::common::{Host, Model, config, ftls};
 use eraseblock_serve::{Drive, Error, Failure};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;

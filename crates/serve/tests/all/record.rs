@@ -2,11 +2,9 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::path::Path;
 
-use common::{buffers, config, ftls, one_shot, simulated};
+use crate::common::{buffers, config, ftls, one_shot, simulated};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::host::Op;
 use eraseblock_serve::{Drive, Recorder};

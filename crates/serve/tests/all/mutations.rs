@@ -6,13 +6,13 @@
 
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use common::bytes::{BLOCKS, Bytes, CONFIG, RECORDS, seal};
-use common::{Host, Model, config, ftls, one_shot};
+use crate::common::bytes::{BLOCKS, Bytes, CONFIG, RECORDS, seal};
+use crate::common::{Host, Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_serve::Drive;
 use rand::{RngExt as _, SeedableRng as _};

@@ -2,12 +2,10 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::bytes::{BLOCKS, Bytes, CONFIG, seal};
-use common::{Host, Model, config, ftls};
+use crate::common::bytes::{BLOCKS, Bytes, CONFIG, seal};
+use crate::common::{Host, Model, config, ftls};
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 use eraseblock_serve::{Damage, Drive};
 use rand::SeedableRng as _;

@@ -7,13 +7,13 @@
 
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use common::bytes::{BLOCKS, Bytes, DATA, RECORDS, seal};
-use common::{Host, Model, config, ftls, one_shot};
+use crate::common::bytes::{BLOCKS, Bytes, DATA, RECORDS, seal};
+use crate::common::{Host, Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::host::Op;
 use eraseblock_core::nand::config::ProgramOrder;

@@ -1,0 +1,12 @@
+//! A drive with real bytes, without a server: one program, which is compiled once.
+
+#![cfg(unix)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod crashes;
+mod damage;
+mod drive;
+mod mutations;
+mod power_cuts;
+mod record;
