@@ -15,6 +15,7 @@ from eraseblock.advice.questions import answers
 from eraseblock.advice.small import cut_down
 from eraseblock.advice.spare import _Curve
 from eraseblock.cli import main
+from eraseblock.comparison import DEFAULT_BUFFERS
 from eraseblock.running import Handling, Quiet
 
 
@@ -67,6 +68,29 @@ def test_lifetime_follows_from_its_figures(trace: str) -> None:
     assert result["flash_bytes"] == 270144 * 64 * 2048
 
 
+def test_what_a_question_sets_goes_before_what_the_caller_has_set() -> None:
+    sets = ("buffer.size=8MiB", "buffer.scheme=fab", "ftl.mapping=bast", "ftl.mapping.log_blocks=9")
+    case = case_of("x.spc", sets)
+    assert case.scheme() == "fab"
+    designs = case.comparison(buffers=(), sizes=["1MiB"]).experiments()
+    assert {one.config["buffer"]["size"] for one in designs} == {"1 MiB"}
+    assert [one.config["buffer"]["scheme"]["kind"] for one in designs] == [*DEFAULT_BUFFERS]
+    assert all(one.config["ftl"]["mapping"]["log_blocks"] == 9 for one in designs)
+    [cut] = case.comparison(buffers=["fab"], ftls=["page"], fit="compact").experiments()
+    assert cut.config["ftl"]["mapping"]["kind"] == "page"
+    assert (cut.config["buffer"]["size"], cut.config["buffer"]["scheme"]["kind"]) == ("8 MiB", "fab")
+
+
+@pytest.mark.parametrize("sets", [(), ("buffer.scheme.window_requests=50", "ftl.mapping.threshold=5")])
+def test_the_own_scheme_keeps_its_options(sets: tuple[str, ...]) -> None:
+    case = Case(Wish("x.spc", "supa-2017", {}, sets), Handling(), Quiet())
+    [whole] = case.comparison(buffers=[case.scheme()], ftls=["pattern"]).experiments()
+    assert whole.config["buffer"]["scheme"] == case.config()["buffer"]["scheme"]
+    assert whole.config["ftl"]["mapping"] == case.config()["ftl"]["mapping"]
+    assert whole.config["buffer"]["scheme"]["threshold"] == 4
+    assert whole.config["buffer"]["scheme"]["window_requests"] == (50 if sets else 10000)
+
+
 def test_commands_make_the_same_runs(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         trace,
@@ -112,6 +136,7 @@ def test_a_short_trace_is_not_relied_on(tmp_path: Path, capsys: pytest.CaptureFi
         (["--endurance", "0"], "--endurance: found 0, expected 1 or more erases"),
         (["--device", "hbm"], "--device: "),
         (["--plot", "x.gif"], "--plot: x.gif ends in none of"),
+        (["--set", "seed=[1, 2]"], "--set seed=[1, 2]: a list is an axis"),
     ],
 )
 def test_nonsense_is_told(
