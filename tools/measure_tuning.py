@@ -40,9 +40,7 @@ def main() -> int:
     known = {tuple(point.values()): one for point, one in zip(points, tuning.evaluate(points), strict=True)}
     fits = sum(one.fits for one in known.values())
     best = front(list(known.values()))[0]
-    say(
-        f"{given.grid.stem}: {len(points)} designs, {fits} fit; best {told(best.point)}, {best.values[0]:.0f}"
-    )
+    say(f"{given.grid.stem}: {len(points)} designs, {fits} fit; best {told(best)}, {best.values[0]:.0f}")
 
     def recall(asked: Sequence[Point]) -> list[Design]:
         return [known[tuple(point.values())] for point in asked]

@@ -10,6 +10,7 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.experiments import Experiment, Sets, hopeless, resolve_mapping, texts_of, workload_of
 from eraseblock.names import as_list, check
+from eraseblock.piped import argument
 from eraseblock.scheme import Scheme, is_scheme
 
 DEFAULT_DEVICE = "nvme-tlc"
@@ -88,7 +89,7 @@ class Comparison:
 
 def command_line(comparison: Comparison) -> str:
     """The command line that makes the same comparison."""
-    words = ["eraseblock", "compare", *comparison.traces]
+    words = ["eraseblock", "compare", *map(argument, comparison.traces)]
     if comparison.device:
         words += ["--device", _joined(comparison.device)]
     if comparison.buffers != DEFAULT_BUFFERS:

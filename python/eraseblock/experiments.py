@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.piped import placed
 from eraseblock.requests import is_table, requests_of
 from eraseblock.scheme import Brought, brought, is_scheme
 
@@ -155,7 +156,7 @@ def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> li
     except TypeError as error:
         raise _core.ConfigError(f"{name}: {error}") from error
     texts = _core.resolve(text, name, texts_of(sets, held))
-    return [held.bring(Experiment(one, Path())) for one in texts]
+    return [held.bring(Experiment(*placed(one))) for one in texts]
 
 
 def content_key(experiment: Experiment) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from eraseblock.advice.questions import answers
 from eraseblock.advice.small import cut_down
 from eraseblock.advice.spare import _Curve
 from eraseblock.cli import main
+from eraseblock.comparison import DEFAULT_BUFFERS
+from eraseblock.results.view import Row
 from eraseblock.running import Handling, Quiet
 
 
@@ -67,6 +70,84 @@ def test_lifetime_follows_from_its_figures(trace: str) -> None:
     assert result["flash_bytes"] == 270144 * 64 * 2048
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Writes over 2 MiB, which are 32 blocks of the drive cut down: 16 % is the least spare flash there."""
+    path = tmp_path_factory.mktemp("advise") / "small.ebt"
+    words = ["trace", "generate", "zipf", "-o", str(path), "--requests", "3000", "--set", "interval=1ms"]
+    assert main([*words, "--set", "footprint=2MiB"]) == 0
+    return str(path)
+
+
+def test_spare_flash_that_was_not_run_is_not_stated(small: str) -> None:
+    found = eraseblock.advise(small, question=["op", "lifetime", "gc"], device="hbm-2010", waf=50)
+    spare, lifetime, policy = found["answers"]
+    assert spare["result"]["spare"] == round(5 / 32, 4)
+    assert "16 % of what the host sees is enough" in spare["sentence"]
+    assert "less cannot be tried" in spare["sentence"]
+    assert "own 3 % cannot be had there" in spare["sentence"]
+    shares = [row["spare"] for row in spare["table"]]
+    assert shares == sorted(set(shares)), "a run is there once"
+    assert lifetime["table"][0]["spare"] == 5 / 32
+    assert lifetime["result"]["waf"] == lifetime["table"][0]["waf"]
+    assert "with 15.6 % spare flash" in policy["sentence"]
+    for answer in (spare, lifetime, policy):
+        assert any("15.6 % is the least spare flash" in one for one in answer["doubts"])
+
+
+def test_a_drive_of_few_blocks_has_no_share_to_look_for(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.ebt"
+    words = ["trace", "generate", "uniform", "-o", str(path), "--requests", "200"]
+    assert main([*words, "--set", "footprint=256KiB"]) == 0
+    [answer] = eraseblock.advise(path, question="op", device="hbm-2010")["answers"]
+    assert answer["result"]["spare"] is None
+    assert "cannot be said, as the drive cut down has 4 blocks" in answer["sentence"]
+
+
+def test_an_own_share_that_is_refused_is_told(small: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Case.runs
+
+    def without_the_first(case: Case, **wanted: Any) -> tuple[list[Row], str]:
+        rows, command = runs(case, **wanted)
+        return (rows[1:] if wanted.get("may_refuse") else rows), command
+
+    monkeypatch.setattr(Case, "runs", without_the_first)
+    [answer] = eraseblock.advise(small, question="lifetime", device="hbm-2010")["answers"]
+    assert "Lifetime: it cannot be said, as with 15.6 %" in answer["sentence"]
+    assert not answer["result"]
+
+
+def test_nothing_erased_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "reads.ebt"
+    words = ["trace", "generate", "uniform", "-o", str(path), "--requests", "200", "--set", "read_share=0.99"]
+    assert main([*words, "--set", "footprint=2MiB"]) == 0
+    [answer] = eraseblock.advise(path, question="lifetime", device="hbm-2010")["answers"]
+    assert sum("block was erased" in one or "were erased" in one for one in answer["doubts"]) == 1
+
+
+def test_what_a_question_sets_goes_before_what_the_caller_has_set() -> None:
+    sets = ("buffer.size=8MiB", "buffer.scheme=fab", "ftl.mapping=bast", "ftl.mapping.log_blocks=9")
+    case = case_of("x.spc", sets)
+    assert case.scheme() == "fab"
+    designs = case.comparison(buffers=(), sizes=["1MiB"]).experiments()
+    assert {one.config["buffer"]["size"] for one in designs} == {"1 MiB"}
+    assert [one.config["buffer"]["scheme"]["kind"] for one in designs] == [*DEFAULT_BUFFERS]
+    assert all(one.config["ftl"]["mapping"]["log_blocks"] == 9 for one in designs)
+    [cut] = case.comparison(buffers=["fab"], ftls=["page"], fit="compact").experiments()
+    assert cut.config["ftl"]["mapping"]["kind"] == "page"
+    assert (cut.config["buffer"]["size"], cut.config["buffer"]["scheme"]["kind"]) == ("8 MiB", "fab")
+
+
+@pytest.mark.parametrize("sets", [(), ("buffer.scheme.window_requests=50", "ftl.mapping.threshold=5")])
+def test_the_own_scheme_keeps_its_options(sets: tuple[str, ...]) -> None:
+    case = Case(Wish("x.spc", "supa-2017", {}, sets), Handling(), Quiet())
+    [whole] = case.comparison(buffers=[case.scheme()], ftls=["pattern"]).experiments()
+    assert whole.config["buffer"]["scheme"] == case.config()["buffer"]["scheme"]
+    assert whole.config["ftl"]["mapping"] == case.config()["ftl"]["mapping"]
+    assert whole.config["buffer"]["scheme"]["threshold"] == 4
+    assert whole.config["buffer"]["scheme"]["window_requests"] == (50 if sets else 10000)
+
+
 def test_commands_make_the_same_runs(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         trace,
@@ -112,6 +193,7 @@ def test_a_short_trace_is_not_relied_on(tmp_path: Path, capsys: pytest.CaptureFi
         (["--endurance", "0"], "--endurance: found 0, expected 1 or more erases"),
         (["--device", "hbm"], "--device: "),
         (["--plot", "x.gif"], "--plot: x.gif ends in none of"),
+        (["--set", "seed=[1, 2]"], "--set seed=[1, 2]: a list is an axis"),
     ],
 )
 def test_nonsense_is_told(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,24 @@ def test_a_trace_goes_through_pipes() -> None:
     again = call("trace", "info", "-", "--json", given=lines.stdout)
     [found] = json.loads(again.stdout)
     assert (found["name"], found["requests"]) == ("stdin", 50)
+
+
+def test_what_came_through_a_pipe_is_named_so(tmp_path: Path) -> None:
+    made = call("trace", "generate", "uniform", "--requests", "50", "-o", "-")
+    words = ["--question", "tail", "--device", "hbm-2010", "--set", "precondition.state=empty", "--json"]
+    done = call("advise", "-", *words, "-o", str(tmp_path / "out"), given=made.stdout)
+    assert done.returncode == 0, done.stderr
+    [command] = json.loads(done.stdout)["answers"][0]["commands"]
+    assert command.startswith("eraseblock compare - --device")
+    again = call(*shlex.split(command)[1:], "--json", given=made.stdout)
+    [record] = json.loads(again.stdout)
+    [stored] = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert record["key"] == stored["key"]
+    assert record["config"]["workload"]["path"] == stored["config"]["workload"]["path"] == "stdin"
+    for file in (tmp_path / "out").iterdir():
+        assert b"/eraseblock-" not in file.read_bytes(), f"{file.name} names a file that is gone"
+    nonsense = call("compare", "-", "--buffers", "lru", given=b"nonsense\n")
+    assert nonsense.stderr.startswith(b"eraseblock: stdin: "), nonsense.stderr
 
 
 def test_an_experiment_comes_from_stdin() -> None:

@@ -10,9 +10,14 @@ from pathlib import Path
 import pytest
 
 from eraseblock.cli import main
+from eraseblock.comparison import Comparison
+from eraseblock.results import units
+from eraseblock.results.units import bytes_of
+from eraseblock.results.view import Row
 from eraseblock.tuning.goals import Design, front
 from eraseblock.tuning.search import search
-from eraseblock.tuning.space import Point, Space, chosen
+from eraseblock.tuning.space import Budget, Point, Space, chosen, usual
+from eraseblock.tuning.tune import told
 
 SPACE = Space({key: [str(value) for value in range(6)] for key in ("a", "b", "c")})
 
@@ -78,6 +83,43 @@ def test_choices_are_lists() -> None:
     assert space.choices == {"ftl.victim": ["greedy", "cat"], "buffer.size": ["1 MiB", "4 MiB"]}
 
 
+@pytest.mark.parametrize("size", ["4kB", "64k", "1.5MiB", "1M", "1 MiB"])
+def test_sizes_are_told_however_they_are_written(size: str) -> None:
+    [one] = Comparison(["x.spc"], ["lru"], [size]).experiments()
+    count = bytes_of(one.config["buffer"]["size"])
+    row = Row("x.spc", "page", "lru", count, {}, {})
+    design = Design({"buffer.scheme": "lru", "buffer.size": size}, None, row)
+    assert told(design) == f"`lru` with {units.size(count)}"
+
+
+def test_the_budget_is_tried_where_it_is_under_what_is_usual() -> None:
+    [one] = Comparison(["x.spc"]).experiments()[:1]
+    space = usual(one.config, Budget(spare=0.05))
+    assert space.choices["ftl.over_provisioning"] == ["0.05"]
+    assert max(map(float, usual(one.config, Budget(spare=0.28)).choices["ftl.over_provisioning"])) == 0.28
+
+
+def test_a_trace_that_cannot_be_read_is_no_fault_of_the_designs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nonsense.spc"
+    path.write_text("nonsense\n", encoding="utf-8")
+    assert main(["tune", str(path), "--device", "hbm-2010"]) == 2
+    found = capsys.readouterr()
+    assert f"{path}:1: " in found.err
+    assert not found.out
+
+
+def test_what_is_chosen_goes_before_what_is_set(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tune", trace, "--device", "hbm-2010", "--set", "precondition.state=empty", "--runs", "2"]
+    words += ["--set", "buffer.size=8MiB", "--set", "buffer.scheme=fab", "--choose", "buffer.size=[1MiB]"]
+    capsys.readouterr()
+    assert main([*words, "--choose", "buffer.scheme=[lru, none]", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["design"]["buffer.scheme"] for one in found["tried"]} == {"lru", "none"}
+    assert not any("fab" in one["command"] or "8MiB" in one["command"] for one in found["tried"])
+
+
 @pytest.fixture
 def trace(tmp_path: Path) -> str:
     path = tmp_path / "uniform.ebt"
@@ -116,6 +158,8 @@ def test_designs_keep_to_the_budget_and_runs_are_found_again(
     [
         (["--ram", "much"], "--ram: "),
         (["--ram", "0B"], "--ram: a buffer of no bytes"),
+        (["--ram", "1KiB"], "--ram: found 1 KiB, less than a page of this drive (2 KiB)"),
+        (["--set", "seed=[1, 2]"], "--set seed=[1, 2]: a list is an axis"),
         (["--goal", "meen"], "--goal: there is no column `meen`"),
         (["--goal", "pages/flush"], "--goal: `pages/flush` has no better end"),
         (["--goal", "mean,mean"], "--goal: the same column is there twice"),

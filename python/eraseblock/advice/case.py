@@ -9,7 +9,7 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.comparison import Comparison, command_line, experiments_of
-from eraseblock.experiments import NULL, Config, Experiment
+from eraseblock.experiments import NULL, Config, Experiment, texts_of
 from eraseblock.names import check
 from eraseblock.profile.gather import characterise, plan
 from eraseblock.results.advice import advice_of
@@ -66,7 +66,11 @@ class Case:
         """What the trace is like; read once for all questions."""
         if "profile" not in self.memory:
             wish = self.wish
-            [one] = plan([wish.trace], workload={k: v for k, v in wish.workload.items() if k != "fit"})
+            table = {key: value for key, value in wish.workload.items() if key != "fit"}
+            sets = [
+                one for one in wish.sets if _is_of(one, ["workload"]) and not _is_of(one, ["workload.fit"])
+            ]
+            [one] = plan([wish.trace], workload=table, sets=sets)
             self.memory["profile"] = characterise(one)
         found: dict[str, Any] = self.memory["profile"]
         return found
@@ -77,12 +81,25 @@ class Case:
         return str(scheme["kind"] if isinstance(scheme, dict) else scheme)
 
     def config(self) -> Config:
-        """The drive as it is, under the workload."""
-        wish = self.wish
-        sets = [one for one in wish.sets if "buffer.scheme" not in one]
-        given = {f"workload.{key}": value for key, value in wish.workload.items()}
-        whole = {"name": "advise", "preset": wish.device}
-        return experiments_of("advise", whole, [wish.trace], given, sets)[0].config
+        """The drive as it is, under the workload.
+
+        Raises:
+            ConfigError: a key or a value that is none, or a list of values, which would be several drives.
+        """
+        if "config" not in self.memory:
+            wish = self.wish
+            given = {f"workload.{key}": value for key, value in wish.workload.items()}
+            whole = {"name": "advise", "preset": wish.device}
+            found = experiments_of("advise", whole, [wish.trace], given, wish.sets)
+            if len(found) != 1:
+                lists = [f"--set {one}" for one in wish.sets if one.partition("=")[2].strip().startswith("[")]
+                raise _core.ConfigError(
+                    f"{', '.join(lists) or 'advise'}: a list is an axis, of {len(found)} drives or workloads "
+                    "here, and this looks at one; name one value"
+                )
+            self.memory["config"] = found[0].config
+        config: Config = self.memory["config"]
+        return config
 
     def runs(
         self,
@@ -108,6 +125,9 @@ class Case:
         self.experiments += experiments if keep else []
         with finished(experiments, self.handling, self.caller) as done:
             failures, refusals = split_errors(done.outcomes)
+        if may_refuse:
+            # The trace has been read before: what cannot be built is no fault of it.
+            failures = [one for one in failures if not isinstance(one.error, _core.InputError)]
         broken = failures or ([] if done.records or may_refuse else refusals)
         for outcome in broken:
             if outcome.error is not None:
@@ -123,11 +143,20 @@ class Case:
         sets: Mapping[str, Any] | None = None,
         fit: str | None = None,
     ) -> Comparison:
-        """What is compared, of the wish and what a question sets."""
-        wish = self.wish
-        # Each setting once: what a question sets goes before what the caller has set of the same key.
-        ours = sets or {}
-        theirs = [text for text in wish.sets if text.partition("=")[0].strip() not in ours]
+        """What is compared, of the wish and what a question sets.
+
+        Each setting once: what a question sets goes before what the caller has set of the same key, which is
+        about the drive as it is. The drive's own scheme and mapping keep the options that the caller has set.
+        """
+        wish, ours = self.wish, sets or {}
+        covered = ["buffer.scheme", *ours, *(["buffer.size"] if sizes else [])]
+        covered += [*(["ftl.mapping"] if ftls else []), *(["workload.fit"] if fit is not None else [])]
+        theirs = [text for text in wish.sets if not _is_of(text, covered)]
+        if self._has_own("buffer.scheme", buffers) and "buffer.scheme" not in ours:
+            theirs += texts_of({"buffer.scheme": self.config()["buffer"]["scheme"]})
+        if self._has_own("ftl.mapping", ftls):
+            theirs += texts_of({"ftl.mapping": self.config()["ftl"]["mapping"]})
+            ftls = ()
         workload = {**wish.workload, **({} if fit is None else {"fit": fit})}
         texts = [*theirs, *(f"{key}={_text(value)}" for key, value in ours.items())]
         if not buffers:
@@ -135,6 +164,14 @@ class Case:
                 [wish.trace], sizes=sizes, ftls=ftls, device=wish.device, workload=workload, sets=texts
             )
         return Comparison([wish.trace], buffers, sizes, ftls, wish.device, workload, texts)
+
+    def _has_own(self, key: str, kinds: Sequence[str]) -> bool:
+        """Whether the caller has set what the drive has there, and it is this that is to be run."""
+        if not any(_is_of(text, [key]) for text in self.wish.sets):
+            return False
+        table, _, name = key.partition(".")
+        own = self.config()[table][name]
+        return list(kinds) == [own["kind"] if isinstance(own, dict) else own]
 
     def outcomes(self, comparisons: Sequence[Comparison]) -> list[Outcome]:
         """Run comparisons of one design each, together; what cannot be built has an error."""
@@ -159,6 +196,12 @@ class Case:
 
         with finished(self.experiments, replace(self.handling, fresh=False), self.caller) as done:
             done.write()
+
+
+def _is_of(text: str, keys: Sequence[str]) -> bool:
+    """Whether an override is of one of these keys, or of a key below one."""
+    key = text.partition("=")[0].strip()
+    return any(key == one or key.startswith(f"{one}.") for one in keys)
 
 
 def _text(value: Any) -> str:

@@ -30,23 +30,32 @@ def ask(case: Case) -> Answer:
     endurance = said or ENDURANCE
     own_spare = round(drive.spare, 4)
     spares = sorted({own_spare, *(one for one in _USUAL if abs(one - own_spare) > _NEAR)})
-    counts = {drive.flash_blocks(one): one for one in spares}
-    sets = {**drive.sets(), "nand.blocks_per_plane": list(counts)}
-    runs, command = case.runs(buffers=[case.scheme()], ftls=["page"], sets=sets, fit="compact")
-    rows, shown, taken = list[dict[str, object]](), list[list[str]](), 0
+    own_blocks = drive.flash_blocks(own_spare)
+    counts = sorted({own_blocks, *(drive.flash_blocks(one) for one in spares if drive.has(one))})
+    sets = {**drive.sets(), "nand.blocks_per_plane": counts}
+    runs, command = case.runs(
+        buffers=[case.scheme()], ftls=["page"], sets=sets, fit="compact", may_refuse=True
+    )
+    rows, shown, taken = list[dict[str, object]](), list[list[str]](), None
     for run in runs:
-        spare = counts[int(run.record["config"]["nand"]["blocks_per_plane"])]
+        blocks = int(run.record["config"]["nand"]["blocks_per_plane"])
+        spare = drive.spare_of(blocks)
         waf = run.figure("waf")
         written = flash * endurance / waf if waf else None
-        if spare == own_spare:
+        if blocks == own_blocks:
             taken = len(rows)
         rows.append({"spare": spare, "waf": waf, "tbw_bytes": written})
         text = units.NOTHING if written is None else f"{written / 1e12:,.0f} TB"
         shown.append([units.share(spare), units.ratio(waf), text])
-    own = runs[taken]
     table = Table({"spare": "spare", "waf": "WAF", "tbw_bytes": "TBW"}, rows, shown, taken)
     picture = Picture("bars", "Terabytes written until the flash is worn out", "spare", "tbw_bytes")
-    tbw = rows[taken]["tbw_bytes"]
+    if taken is None:
+        sentence = (
+            f"Lifetime: it cannot be said, as with {units.share(drive.spare_of(own_blocks))} spare flash the "
+            "drive cut down has no room to collect."
+        )
+        return Answer("lifetime", sentence, doubts_here(case, runs), table, picture, (command,))
+    own, tbw = runs[taken], rows[taken]["tbw_bytes"]
     if not isinstance(tbw, float):
         sentence = "Lifetime: without end, as the workload writes nothing to flash."
         return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,))

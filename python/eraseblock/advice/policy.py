@@ -38,7 +38,9 @@ def ask(case: Case) -> Answer:
     )
     picture = Picture("bars", "Write amplification by collection policy", "policy", WAF.title)
     ranked = [one for one in designs if one.competes]
-    where = f"with {units.share(drive.spare)} spare flash, the drive full of what the trace touches"
+    where = (
+        f"with {units.share(drive.spare_of(blocks))} spare flash, the drive full of what the trace touches"
+    )
     if not ranked:
         sentence = "Collection: no policy can be named, as no run is to be trusted."
         return Answer("gc", sentence, doubts_here(case, rows), table, picture, (command,))

@@ -38,7 +38,8 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 def answers(case: Case, names: Sequence[str]) -> Iterator[Answer]:
     """Ask one after another."""
-    # A trace that cannot be read is told before anything runs.
+    # A drive that cannot be, and a trace that cannot be read, are told before anything runs.
+    case.config()
     case.profile()
     for name in chosen(names):
         yield QUESTIONS[name][1](case)

@@ -78,6 +78,10 @@ class SmallDrive:
         """Blocks of flash, so that there is this share of spare flash."""
         return max(self.blocks + self.least_spare(), round(self.blocks * (1 + spare)))
 
+    def has(self, spare: float) -> bool:
+        """Whether it can have this share of spare flash, and not just the least that there must be."""
+        return round(self.blocks * (1 + spare)) >= self.blocks + self.least_spare()
+
     def spare_of(self, flash_blocks: int) -> float:
         """The share of spare flash."""
         return (flash_blocks - self.blocks) / self.blocks
@@ -112,14 +116,25 @@ def _cut_down(case: Case) -> SmallDrive:
 
 def doubts_here(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
     """What stands against runs on such a drive."""
+    drive = cut_down(case)
+    # Where none was erased the engine says so.
     few = [erases for row in rows if 0 < (erases := row.figure("flash.erases.total") or 0) < _FEW]
     short = [f"the trace is short: only {min(few)} blocks were erased in it"] if few else []
-    share = case.profile()["write_bytes"] / cut_down(case).bytes
+    least = units.share(drive.spare_of(drive.blocks + drive.least_spare()))
+    raised = (
+        f"the drive cut down has only {drive.blocks} blocks, and {least} is the least spare flash it can have"
+    )
+    share = case.profile()["write_bytes"] / drive.bytes
     again = (
         f"the trace writes {units.share(share)} of this drive before it begins anew, and repeated so often "
         "it is more regular than a longer one would be"
     )
-    return (*doubts_of(rows, OF_ITSELF), *short, *([again] if 0 < share < 1 else []))
+    return (
+        *doubts_of(rows, OF_ITSELF),
+        *short,
+        *([] if drive.has(drive.spare) else [raised]),
+        *([again] if 0 < share < 1 else []),
+    )
 
 
 def _touched(case: Case, nand: dict[str, Any], pages: int) -> int:

@@ -51,6 +51,23 @@ class _Curve:
         """Whether a share has been tried."""
         return share in self.known or share in self.refused
 
+    @property
+    def first(self) -> int:
+        """The least share that is looked at: a small drive cannot have less than a few blocks."""
+        return max(FIRST, math.ceil(100 * self.drive.least_spare() / self.drive.blocks))
+
+    def real(self, share: int) -> float:
+        """The share in whole blocks, from 0 on; of few blocks each is some per cent."""
+        return self.drive.spare_of(self.drive.flash_blocks(share / 100))
+
+    def percent(self, share: int) -> str:
+        """The same for the eye."""
+        return f"{100 * self.real(share):.0f} %"
+
+    def shown(self, share: int) -> str:
+        """Write amplification at a share that was tried, for the eye."""
+        return "no room to collect" if share in self.refused else f"{self.waf(share):.2f}"
+
     def waf(self, share: int) -> float:
         """Write amplification at a share that was tried; a run that writes nothing has none."""
         if share in self.refused:
@@ -63,13 +80,16 @@ def ask(case: Case) -> Answer:
     curve = _Curve(case, cut_down(case))
     goal = case.wish.waf
     found = _search(curve, goal)
-    curve.measure(list(_USUAL))
-    own = max(FIRST, min(LAST, round(100 * curve.drive.spare)))
-    curve.measure([own])
-    shares = sorted(curve.known)
+    curve.measure([one for one in _USUAL if one >= curve.first])
+    own = round(100 * curve.drive.spare)
+    if own >= curve.first:
+        curve.measure([own])
+    # One of those that come to the same number of blocks, and that which is taken.
+    distinct = {curve.real(share): share for share in sorted(curve.known, reverse=True)}
+    shares = sorted({**distinct, **({} if found is None else {curve.real(found): found})}.values())
     rows = [
         {
-            "spare": curve.drive.spare_of(int(row.record["config"]["nand"]["blocks_per_plane"])),
+            "spare": curve.real(share),
             "step_percent": share,
             "waf": row.figure("waf"),
             "erases": row.figure("flash.erases.total"),
@@ -78,7 +98,7 @@ def ask(case: Case) -> Answer:
         for row in [curve.known[share]]
     ]
     shown = [
-        [f"{share} %", units.ratio(row["waf"]), units.count(row["erases"])]
+        [curve.percent(share), units.ratio(row["waf"]), units.count(row["erases"])]
         for share, row in zip(shares, rows, strict=True)
     ]
     table = Table(
@@ -88,8 +108,9 @@ def ask(case: Case) -> Answer:
         None if found is None else shares.index(found),
     )
     picture = Picture("line", "Write amplification by spare flash", "spare", "waf", goal=goal)
-    near = [curve.known[one] for one in shares if found is None or one in (found, found - STEP)]
-    result = {"waf_goal": goal, "spare": None if found is None else found / 100, "step": STEP / 100}
+    near = [curve.known[one] for one in curve.known if found is None or one in (found, found - STEP)]
+    spare = None if found is None else round(curve.real(found), 4)
+    result = {"waf_goal": goal, "spare": spare, "step": STEP / 100}
     return Answer(
         "op",
         _sentence(curve, goal, found, own),
@@ -103,12 +124,15 @@ def ask(case: Case) -> Answer:
 
 def _search(curve: _Curve, goal: float) -> int | None:
     """The least share that will do, to a step; None where none of them does."""
-    curve.measure([FIRST, LAST])
-    if curve.waf(FIRST) <= goal:
-        return FIRST
+    first = curve.first
+    if first > LAST:
+        return None
+    curve.measure([first, LAST])
+    if curve.waf(first) <= goal:
+        return first
     if curve.waf(LAST) > goal:
         return None
-    low, high = FIRST, LAST
+    low, high = first, LAST
     while high - low > STEP:
         gap = high - low
         points = sorted({low + gap * part // (_TOGETHER + 1) for part in range(1, _TOGETHER + 1)} - {low})
@@ -126,20 +150,25 @@ def _sentence(curve: _Curve, goal: float, found: int | None, own: int) -> str:
         f"on a drive full of the {units.size(drive.bytes)} that the trace touches, under page mapping, "
         "used by the trace until it settled"
     )
-    beside = f"the drive's own {own} % give {curve.waf(own):.2f}"
+    beside = f"the drive's own {own} % cannot be had there"
+    if own in curve:
+        beside = f"the drive's own {curve.percent(own)} give {curve.shown(own)}"
+    few = f"the drive cut down has {drive.blocks} blocks, and needs {drive.least_spare()} more to collect in"
+    if curve.first > LAST:
+        return f"Spare flash: how much cannot be said, as {few}."
     if found is None:
         return (
             f"Spare flash: none up to {LAST} % brings write amplification to {goal:g} or less "
-            f"({curve.waf(LAST):.2f} at {LAST} %; {full}); {beside}."
+            f"({curve.shown(LAST)} at {LAST} %; {full}); {beside}."
         )
-    if found == FIRST:
+    if found == curve.first:
+        less = "no less was tried" if found == FIRST else f"less cannot be tried, as {few}"
         return (
-            f"Spare flash: {FIRST} % of what the host sees is enough for a write amplification of {goal:g} "
-            f"({curve.waf(FIRST):.2f}; {full}), and no less was tried; {beside}."
+            f"Spare flash: {curve.percent(found)} of what the host sees is enough for a write amplification "
+            f"of {goal:g} ({curve.shown(found)}; {full}), and {less}; {beside}."
         )
-    less = curve.waf(found - STEP)
-    short = "no room to collect" if math.isinf(less) else f"{less:.2f}"
+    below = f"{curve.shown(found - STEP)} at {curve.percent(found - STEP)}"
     return (
-        f"Spare flash: {found} % of what the host sees for a write amplification of at most {goal:g} "
-        f"({curve.waf(found):.2f}; {short} at {found - STEP} %; {full}); {beside}."
+        f"Spare flash: {curve.percent(found)} of what the host sees for a write amplification of at most "
+        f"{goal:g} ({curve.shown(found)}; {below}; {full}); {beside}."
     )

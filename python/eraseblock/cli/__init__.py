@@ -49,9 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code, message = _explain(error)
         if message is None:
             raise
-        from eraseblock.cli import dash
-
-        say_error(dash.plain(message))
+        say_error(message)
         return code
 
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from eraseblock import _core
+from eraseblock.piped import DASH, stand_for
 
-DASH = "-"
 # Commands whose arguments are traces, which are read.
 _TRACES = (("compare",), ("advise",), ("tune",), ("trace", "info"))
 # Options without a value, which say nothing of the token behind them.
@@ -19,8 +19,6 @@ _FLAGS = (
     *("--lossy", "--force", "--json", "--skip-bad-lines", "--dark", "--compare", "--verify", "--fresh"),
     *("--prune", "--sensitivity", "--all", "--no-cache", "--explain", "--describe"),
 )
-# Files that stand for stdin and stdout while a command runs, and what messages call them.
-_NAMES: dict[str, str] = {}
 
 
 @contextmanager
@@ -38,7 +36,8 @@ def resolved(tokens: Sequence[str]) -> Iterator[list[str]]:
     folder = Path(tempfile.mkdtemp(prefix="eraseblock-"))
     # Unless --to says another format, it is the compact one.
     source, target = folder / "stdin", folder / "stdout.ebt"
-    _NAMES.update({str(source): "stdin", str(target): "stdout"})
+    stand_for(source, "stdin")
+    stand_for(target, "stdout")
     try:
         call = _replaced(list(tokens), source, target)
         if str(target) not in call:
@@ -51,13 +50,6 @@ def resolved(tokens: Sequence[str]) -> Iterator[list[str]]:
                 shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def plain(message: str) -> str:
-    """A message that speaks of stdin and stdout, not of the files that stand for them."""
-    for path, name in _NAMES.items():
-        message = message.replace(path, name)
-    return message
 
 
 def _replaced(tokens: list[str], source: Path, target: Path) -> list[str]:

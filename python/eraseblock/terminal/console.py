@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from eraseblock.piped import plain
 from eraseblock.terminal.width import width_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,6 @@ def err() -> Console:
 
 
 def say_error(message: str) -> None:
-    """One line on stderr."""
-    line = " ".join(message.split())
+    """One line on stderr; what came through a pipe is called stdin."""
+    line = " ".join(plain(message).split())
     sys.stderr.write(f"eraseblock: {line}\n")

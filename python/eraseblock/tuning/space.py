@@ -14,6 +14,7 @@ from eraseblock.advice.case import short_size
 from eraseblock.comparison import DEFAULT_BUFFERS
 from eraseblock.experiments import Config, resolve_mapping
 from eraseblock.names import check
+from eraseblock.results import units
 from eraseblock.results.units import bytes_of
 
 # A value of a choice as it stands behind `--set KEY=`.
@@ -75,18 +76,27 @@ def bytes_in(text: str, device: str) -> int:
 
 
 def usual(config: Config, budget: Budget) -> Space:
-    """Buffer and its size; where an FTL maps pages, spare flash and collection policy, too."""
+    """Buffer and its size; where an FTL maps pages, spare flash and collection policy, too.
+
+    Raises:
+        ConfigError: the budget of RAM holds no page.
+    """
     ram = budget.ram or _RAM * (bytes_of(config["buffer"]["size"]) or 16 << 20)
     page = bytes_of(config["nand"]["page_size"])
     sizes = [size for step in reversed(range(_SIZES)) if (size := ram >> step) >= page]
+    if not sizes:
+        raise _core.ConfigError(
+            f"--ram: found {units.size(ram)}, less than a page of this drive ({config['nand']['page_size']})"
+        )
     choices = {"buffer.scheme": list(DEFAULT_BUFFERS), "buffer.size": [short_size(one) for one in sizes]}
     mapping = config["ftl"]["mapping"]
     if (mapping["kind"] if isinstance(mapping, dict) else mapping) == "page":
-        choices["ftl.over_provisioning"] = [
-            str(one) for one in _SPARES if one <= (budget.spare or _SPARES[-1])
-        ]
+        most = budget.spare or _SPARES[-1]
+        # Under the least that drives are sold with there is the budget itself.
+        spares = [one for one in _SPARES if one <= most] or [most]
+        choices["ftl.over_provisioning"] = [str(one) for one in spares]
         choices["ftl.victim"] = list(_VICTIMS)
-    return Space({key: values for key, values in choices.items() if values})
+    return Space(choices)
 
 
 def chosen(texts: Sequence[str]) -> Space:

@@ -28,7 +28,12 @@ class Tuning:
     designs: list[Design] = field(default_factory=list)
 
     def run(self, runs: int, seed: int) -> None:
-        """Search with so many runs."""
+        """Search with so many runs.
+
+        Raises:
+            InputError: a trace that cannot be read; that is no fault of the designs.
+        """
+        self.case.profile()
         self.designs = search(self.space, len(self.goals.columns), runs, seed, self.evaluate)
 
     def evaluate(self, points: Sequence[Point]) -> list[Design]:
@@ -80,12 +85,12 @@ class Tuning:
             return f"No design is within the budget: {ran}, {len(refused)} of them refused{why}."
         if len(self.goals.columns) == 1:
             figure = self.figures(best[0])[0]
-            return f"Take {told(best[0].point)}: {self.goals.columns[0].name} {figure}; {ran}."
+            return f"Take {told(best[0])}: {self.goals.columns[0].name} {figure}; {ran}."
         names = " and ".join(column.name for column in self.goals.columns)
-        ends = f"from {told(best[0].point)} ({', '.join(self.figures(best[0]))})"
+        ends = f"from {told(best[0])} ({', '.join(self.figures(best[0]))})"
         if len(best) == 1:
             return f"One design is best in {names}: {ends[5:]}; {ran}."
-        last = f"to {told(best[-1].point)} ({', '.join(self.figures(best[-1]))})"
+        last = f"to {told(best[-1])} ({', '.join(self.figures(best[-1]))})"
         return f"{len(best)} designs are not bettered in {names}, {ends} {last}; {ran}."
 
     def figures(self, design: Design) -> list[str]:
@@ -118,14 +123,13 @@ class Tuning:
         return found
 
 
-def told(point: Point) -> str:
+def told(design: Design) -> str:
     """A design in words."""
+    point = design.point
     scheme, size = point.get("buffer.scheme"), point.get("buffer.size")
-    parts = [f"`{scheme}`" if scheme else "", f"with {_size(size)}" if size else ""]
+    if size and design.row is not None:
+        # As the engine has read it: there are many ways to write a size.
+        size = units.size(design.row.buffer_bytes)
+    parts = [f"`{scheme}`" if scheme else "", f"with {size}" if size else ""]
     parts += [f"{key} {value}" for key, value in point.items() if key not in ("buffer.scheme", "buffer.size")]
     return ", ".join(part for part in (" ".join(filter(None, parts[:2])), *parts[2:]) if part)
-
-
-def _size(text: str) -> str:
-    number = text.rstrip("BKMGTi")
-    return units.size(units.bytes_of(f"{number} {text[len(number) :].strip()}"))
