@@ -244,9 +244,11 @@ def _source_hash(kind: type[Buffer]) -> str:
             digest.update(source)
             continue
         for name, value in sorted(vars(one).items()):
-            for code in _functions(value):
+            # Names that begin so and are no methods, such as `__dict__`, are the interpreter's.
+            parts = _functions(value) or ([] if name.startswith("__") else [value])
+            for part in parts:
                 digest.update(name.encode())
-                _add(digest.update, code, set())
+                _add(digest.update, part, set())
     return digest.hexdigest()[:32]
 
 

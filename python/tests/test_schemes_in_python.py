@@ -141,7 +141,7 @@ def configured(*schemes: Any) -> list[dict[str, Any]]:
         ({"_private": 1}, {"_private": 2}),
         ({"make": lambda: 1}, {"make": lambda: 2}),
     ],
-    ids=str,
+    ids=["list", "tuple", "private", "function"],
 )
 def test_objects_that_no_record_tells_apart_are_refused(one: dict[str, Any], other: dict[str, Any]) -> None:
     with pytest.raises(
@@ -167,6 +167,7 @@ from eraseblock.scheme import brought
 
 def made(window, way={"a", "b", "c", "d"}):
     class Mine(eb.Buffer):
+        _private = PRIVATE
         def insert(self, page, write, *, first=FIRST):
             return page in {"x", "y", "z", "u"} and (1, frozenset({"p", "q", "r"}))
         def evict(self, page, write):
@@ -184,32 +185,34 @@ print(brought(made(WINDOW)).table["python"])
 """
 
 
-def hash_of(seed: int, **values: int) -> str:
-    code = IN_A_NOTEBOOK
-    for name, value in {"WINDOW": 1, "FIRST": 1, "LIMIT": 1, "HELPER": 1, **values}.items():
-        code = code.replace(name, str(value))
-    environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+NAMES = ("PRIVATE", "WINDOW", "FIRST", "LIMIT", "HELPER")
+
+
+def in_a_notebook(**values: int) -> str:
+    text = IN_A_NOTEBOOK
+    for name, value in {**dict.fromkeys(NAMES, 1), **values}.items():
+        text = text.replace(name, str(value))
+    return text
 
 
 def test_the_hash_of_a_scheme_without_a_file_is_the_same_in_each_process() -> None:
-    assert hash_of(1) == hash_of(2)
+    def table(seed: str) -> bytes:
+        command = [sys.executable, "-c", in_a_notebook()]
+        return subprocess.check_output(command, env={**os.environ, "PYTHONHASHSEED": seed})
+
+    assert len(table("1")) == 33
+    assert table("1") == table("2")
 
 
-def test_the_hash_of_a_scheme_without_a_file_knows_all_of_its_code() -> None:
+def test_the_hash_of_a_scheme_without_a_file_knows_all_of_its_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def table(**values: int) -> str:
-        text = IN_A_NOTEBOOK.replace("print(", "found = (")
-        for name, value in {"WINDOW": 1, "FIRST": 1, "LIMIT": 1, "HELPER": 1, **values}.items():
-            text = text.replace(name, str(value))
-        inside: dict[str, Any] = {"__name__": "__notebook__"}
-        exec(compile(text, "<notebook>", "exec"), inside)
-        return str(inside["found"])
+        exec(compile(in_a_notebook(**values), "<notebook>", "exec"), {"__name__": "__notebook__"})
+        return capsys.readouterr().out
 
-    tables = [table(), *(table(**{name: 2}) for name in ("WINDOW", "FIRST", "LIMIT", "HELPER"))]
-    assert len(set(tables)) == 5
+    tables = [table(), *(table(**{name: 2}) for name in NAMES)]
+    assert len(set(tables)) == 6
     assert table() == tables[0]
 
 
