@@ -17,8 +17,9 @@ README = ROOT / "README.md"
 SHOWN = ("4 MiB", "64 MiB")
 # Begins a section of the table, or a paragraph below it.
 SECTION = re.compile(r" *(\d+ [KMG]iB) ")
+# What the first group has is shown only if it is one of these sizes: the table has bounds already.
 VERDICT = re.compile(
-    r"  (?:(\d+ [KMG]iB)|In short|A larger buffer[^:]*|Why[^:]*|Bound[^:]*|Equal[^:]*|Mind): "
+    r"  (?:(\d+ [KMG]iB|Bound[^:]*|Equal[^:]*)|In short|A larger buffer[^:]*|Why[^:]*|Mind): "
 )
 BLOCK = re.compile(r"(and prints\n\n```\n)(.*?)(\n```\n)", re.DOTALL)
 

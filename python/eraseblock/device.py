@@ -111,7 +111,8 @@ class Device:
 
         Args:
             at: when the request comes, in ns or as a text such as `"1.5 ms"`, not before the clock; default:
-                now. Without effect where `host.replay` is not `"open"`.
+                now. Where `host.replay` is not `"open"` it does not say when the drive is asked, and a time
+                before the clock counts as now; it still moves the clock, and is part of the record's trace.
             address: first byte.
             size: bytes.
             fua: forced unit access: answered once it is on flash.
@@ -220,22 +221,22 @@ def _ns(what: str, time: Time | None) -> int | None:
     """A time in ns."""
     if time is None:
         return None
-    if isinstance(time, str):
-        return nanoseconds_of(what, time)
-    return _whole(what, time, 'whole ns from 0, or a text such as "1.5 ms"')
+    number = nanoseconds_of(what, time) if isinstance(time, str) else time
+    return _whole(what, time, number, 'whole ns from 0, or a text such as "1.5 ms"')
 
 
 def _bytes(what: str, size: Size) -> int:
     """Bytes of a size."""
+    number: Any = size
     if isinstance(size, str):
         try:
-            return bytes_of(size)
-        except (ValueError, KeyError):
+            number = bytes_of(size)
+        except ValueError:
             raise _core.InputError(f'{what}: found {size!r}, expected bytes, such as "4 KiB"') from None
-    return _whole(what, size, 'whole bytes from 0, or a text such as "4 KiB"')
+    return _whole(what, size, number, 'whole bytes from 0, or a text such as "4 KiB"')
 
 
-def _whole(what: str, value: Any, expected: str) -> int:
+def _whole(what: str, found: Any, value: Any, expected: str) -> int:
     """A whole number, perhaps of another type, such as one of numpy's, that the engine can count to."""
     from operator import index
 
@@ -243,6 +244,8 @@ def _whole(what: str, value: Any, expected: str) -> int:
         number = index(value)
     except TypeError:
         number = -1
-    if not 0 <= number < 1 << 63 or isinstance(value, bool):
-        raise _core.InputError(f"{what}: found {value!r}, expected {expected}")
+    if number >= 1 << 63:
+        raise _core.InputError(f"{what}: found {found!r}, expected {expected}, below 2^63")
+    if number < 0 or isinstance(value, bool):
+        raise _core.InputError(f"{what}: found {found!r}, expected {expected}")
     return number

@@ -63,6 +63,11 @@ class Held:
                     f"buffer: two schemes are called `{one.table['kind']}`, and no record would "
                     "tell them apart; give each a `name` of its own"
                 )
+            if not known.is_alike(one):
+                raise _core.ConfigError(
+                    f"buffer: two objects of `{one.table['kind']}` differ in attributes that no record "
+                    "tells; set what differs as numbers, texts or truth values without `_` before their names"
+                )
             return one.table
         if isinstance(value, Mapping):
             return {key: self.plain(item) for key, item in value.items()}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+import pickle
+import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -83,7 +86,7 @@ class Buffer:
         raise NotImplementedError(f"{type(self).__name__} has no method insert")
 
     def evict(self, page: int, write: bool) -> Leaves:
-        """Say what leaves, as there is no room for this page. Asked again until there is."""
+        """Say what leaves, as there is no room for this page. An answer that makes none ends the run."""
         raise NotImplementedError(f"{type(self).__name__} has no method evict")
 
     def remove(self, page: int) -> None:
@@ -127,6 +130,8 @@ class Brought:
 
     table: dict[str, Any]
     pattern: Buffer
+    # The hash of the file of each of its classes, where there is one.
+    files: dict[str, str]
 
     def __call__(self, capacity: int, pages_per_block: int, logical_pages: int) -> dict[str, Any]:
         """The methods of a scheme of its own, which has been started."""
@@ -141,6 +146,32 @@ class Brought:
         methods["pads"] = scheme.pads_blocks
         methods["reason"] = scheme.reason
         return methods
+
+    def is_alike(self, other: Brought) -> bool:
+        """Whether the objects are equal in all of their attributes, those that no record tells as well."""
+        one, two = vars(self.pattern), vars(other.pattern)
+        try:
+            if one == two:
+                return True
+        except ValueError:
+            pass  # Arrays are neither equal nor different.
+        try:
+            return pickle.dumps(one) == pickle.dumps(two)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return False
+
+    def other_version(self) -> str | None:
+        """The first of its classes that came from a module of this process whose file is another one.
+
+        A class that was sent whole, code and all, is what it was.
+        """
+        for one in _classes(type(self.pattern)):
+            found: Any = sys.modules.get(one.__module__)
+            for part in one.__qualname__.split("."):
+                found = getattr(found, part, None)
+            if found is one and self.files.get(_name_of(one)) != _file_hash(one):
+                return _name_of(one)
+        return None
 
 
 def is_scheme(value: object) -> bool:
@@ -169,13 +200,29 @@ def brought(scheme: Scheme) -> Brought:
         )
     options = {
         key: value
-        for key, value in _attributes(pattern).items()
+        for key, value in ((key, _plain(value)) for key, value in _attributes(pattern).items())
         if not key.startswith("_") and isinstance(value, bool | int | float | str)
     }
     for key in ("kind", "python"):
         if key in options:
             raise _core.ConfigError(f"buffer: {kind.__name__} has an option `{key}`, a name that is taken")
-    return Brought({"kind": name, "python": _source_hash(kind), **options}, pattern)
+    files = {_name_of(one): found for one in _classes(kind) if (found := _file_hash(one)) is not None}
+    return Brought({"kind": name, "python": _source_hash(kind), **options}, pattern, files)
+
+
+def _plain(value: Any) -> Any:
+    """A number or text of numpy's as one of Python's."""
+    numpy = sys.modules.get("numpy")
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
+
+
+def _classes(kind: type) -> list[type]:
+    """Those of the scheme itself, the most special first."""
+    return [one for one in kind.__mro__ if one not in (Buffer, object)]
+
+
+def _name_of(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _attributes(scheme: Buffer) -> dict[str, Any]:
@@ -190,25 +237,76 @@ def _attributes(scheme: Buffer) -> dict[str, Any]:
 def _source_hash(kind: type[Buffer]) -> str:
     """What the scheme is written in: the files of its classes, or their code where there is no file."""
     digest = hashlib.sha256()
-    for one in kind.__mro__:
-        if one in (Buffer, object):
-            continue
+    for one in _classes(kind):
         digest.update(one.__qualname__.encode())
-        try:
-            digest.update(Path(inspect.getfile(one)).read_bytes())
-        except (TypeError, OSError):
-            for name, value in sorted(vars(one).items()):
-                if isinstance(value, types.FunctionType):
-                    digest.update(name.encode())
-                    _add_code(digest.update, value.__code__)
+        source = _source_of(one)
+        if source is not None:
+            digest.update(source)
+            continue
+        for name, value in sorted(vars(one).items()):
+            # Names that begin so and are no methods, such as `__dict__`, are the interpreter's.
+            parts = _functions(value) or ([] if name.startswith("__") else [value])
+            for part in parts:
+                digest.update(name.encode())
+                _add(digest.update, part, set())
     return digest.hexdigest()[:32]
 
 
-def _add_code(update: Callable[[bytes], None], code: types.CodeType) -> None:
-    update(code.co_code)
-    update(repr((code.co_names, code.co_varnames)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _add_code(update, constant)
-        else:
-            update(repr(constant).encode())
+def _source_of(kind: type) -> bytes | None:
+    try:
+        return Path(inspect.getfile(kind)).read_bytes()
+    except (TypeError, OSError):
+        return None
+
+
+def _file_hash(kind: type) -> str | None:
+    source = _source_of(kind)
+    return None if source is None else hashlib.sha256(source).hexdigest()
+
+
+def _functions(value: Any) -> list[types.FunctionType]:
+    """The functions behind an attribute of a class."""
+    if isinstance(value, property):
+        found = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, cached_property):
+        found = [value.func]
+    else:
+        found = [getattr(value, "__func__", value)]
+    return [one for one in found if isinstance(one, types.FunctionType)]
+
+
+def _add(update: Callable[[bytes], None], value: Any, seen: set[int]) -> None:
+    """Add code and what it works with, such that each process comes to the same; unknown objects by type."""
+    update(f"<{type(value).__qualname__}>".encode())
+    if isinstance(value, bool | int | float | complex | str | bytes | None):
+        update(repr(value).encode())
+        return
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, types.CodeType):
+        update(value.co_code)
+        _add(update, (value.co_names, value.co_varnames, value.co_consts), seen)
+    elif isinstance(value, types.FunctionType):
+        closure = [_inside(cell) for cell in value.__closure__ or ()]
+        for part in (value.__code__, value.__defaults__, value.__kwdefaults__, closure):
+            _add(update, part, seen)
+    elif isinstance(value, type):
+        update(_name_of(value).encode())
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _add(update, item, seen)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _add(update, key, seen)
+            _add(update, item, seen)
+    elif isinstance(value, set | frozenset):
+        update(repr(sorted(map(repr, value))).encode())
+
+
+def _inside(cell: types.CellType) -> Any:
+    """What a closure holds there; a cell may be empty as yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None

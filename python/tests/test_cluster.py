@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -22,8 +24,11 @@ from distributed import WorkerPlugin
 
 import eraseblock
 from eraseblock.cluster import cluster as caller
-from eraseblock.cluster.task import Content, content_of
+from eraseblock.cluster import worker
+from eraseblock.cluster.task import Content, Task, content_of
+from eraseblock.experiments import engine, resolve
 from eraseblock.results.store import read_records
+from eraseblock.sweep import OneRun
 
 # Much of it has no types.
 dask: Any = distributed
@@ -149,6 +154,63 @@ def test_requests_and_schemes_of_a_program_go_there(client: Any) -> None:
     here = eraseblock.run(config, workload=requests)
     there = eraseblock.run(config, workload=requests, cluster=client)
     assert [{**one, "engine": 0} for one in here] == [{**one, "engine": 0} for one in there]
+
+
+class Sent(eraseblock.Buffer):
+    """A scheme whose class goes to the workers whole, as those of scripts and notebooks do."""
+
+    def start(self, shape: eraseblock.Shape) -> None:  # noqa: ARG002
+        self.pages: list[int] = []
+
+    def insert(self, page: int, write: bool) -> None:  # noqa: ARG002
+        self.pages.append(page)
+
+    def evict(self, page: int, write: bool) -> int:  # noqa: ARG002
+        return self.pages.pop(0)
+
+    def remove(self, page: int) -> None:
+        self.pages.remove(page)
+
+
+def test_a_scheme_of_a_script_goes_there(client: Any) -> None:
+    requests = {"op": ["write"] * 40, "address": [4096 * n for n in range(40)], "size": [4096] * 40}
+    config = {"preset": "hbm-2010", "buffer": {"scheme": Sent, "size": "32 KiB"}}
+    [here] = eraseblock.run(config, workload=requests)
+    [there] = eraseblock.run(config, workload=requests, cluster=client)
+    assert {**here, "engine": 0} == {**there, "engine": 0}
+
+
+SCHEME = """
+import eraseblock as eb
+
+class Installed(eb.Buffer):
+    def insert(self, page, write): ...
+    def evict(self, page, write): ...
+    def remove(self, page): ...
+"""
+
+
+def test_another_version_of_a_scheme_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "installed_scheme.py"
+    path.write_text(SCHEME, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kind = importlib.import_module(path.stem).Installed
+    config = {"preset": "hbm-2010", "buffer": {"scheme": kind}, "workload": "none"}
+    [given] = resolve(config)
+    run = OneRun(given.text, str(given.base), False, None, False, False, scheme=given.scheme)
+    task = pickle.dumps(Task(run, "", engine()))
+
+    def error() -> str:
+        """What a worker says that has the file as it is now."""
+        del sys.modules[path.stem]
+        importlib.invalidate_caches()
+        [ended] = worker.work([pickle.loads(task)])
+        return str(ended.error)
+
+    monkeypatch.setattr(worker, "_progress", lambda: None)
+    assert "none: " in error()
+    path.write_text(SCHEME.replace("page, write): ...", "page, write): return page"), encoding="utf-8")
+    assert "a worker has another version of the file of installed_scheme.Installed;" in error()
 
 
 def test_another_engine_is_refused(client: Any, sweep_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

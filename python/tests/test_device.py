@@ -124,6 +124,10 @@ def test_what_cannot_be_is_said_and_changes_nothing() -> None:
         (lambda: device.read(at=(1 << 62) + 3_000), "it arrives after more than a century"),
         (lambda: device.read(address=-1), "address: found -1, expected whole bytes from 0"),
         (lambda: device.read(size="4 zB"), "size: found '4 zB', expected bytes"),
+        (lambda: device.read(address="-4 KiB"), "address: found '-4 KiB', expected bytes"),
+        (lambda: device.read(address="99999999999 TiB"), "address: found '99999999999 TiB', expected whole"),
+        (lambda: device.read(at="99999999999 s"), "at: found '99999999999 s', expected whole ns from 0"),
+        (lambda: device.advance("-1 s"), "until: found '-1 s', expected a time"),
         (lambda: device.read(size=0), "it asks for no bytes"),
         (lambda: device.read(address=device.exported_bytes), "it ends beyond the drive's"),
         (lambda: device.run("there-is-none.spc"), "there-is-none.spc: no such file"),
@@ -133,6 +137,7 @@ def test_what_cannot_be_is_said_and_changes_nothing() -> None:
             wrong()
         assert said in str(raised.value)
     assert device.stats()["requests"]["submitted"] == 1
+    assert device.read(size="4KiB").number == 1
     device.record()
     with pytest.raises(eb.InputError, match="the device has ended its run"):
         device.write()
@@ -153,6 +158,30 @@ def test_a_device_that_cannot_be_is_refused() -> None:
     closed = eb.Device("hbm-2010", precondition={"state": "empty"}, host={"replay": "closed"})
     with pytest.raises(eb.InputError, match="use drain"):
         closed.advance(5)
+
+
+def test_at_moves_the_clock_of_a_closed_run() -> None:
+    def run(at: int) -> eb.Device:
+        device = eb.Device("hbm-2010", precondition={"state": "empty"}, host={"replay": "closed"})
+        for number in range(3):
+            device.write(at=at * number, address=4096 * number)
+        return device
+
+    slow, quick = run(1_000_000_000), run(0)
+    assert (slow.clock, quick.clock) == (2_000_000_000, 0)
+    slow_record, quick_record = slow.record(), quick.record()
+    assert slow_record["response_ns"] == quick_record["response_ns"]
+    assert slow_record["trace"] != quick_record["trace"]
+
+
+def test_times_beyond_the_clock_are_an_error() -> None:
+    device = eb.Device("hbm-2010", buffer="lru", precondition={"state": "empty"}, host={"replay": "untimed"})
+    late = {"op": ["write"], "address": [0], "size": [4096], "at": [(1 << 63) - 1]}
+    device.run(late)
+    device.run(late)
+    with pytest.raises(eb.InputError, match="a time is beyond the device's clock"):
+        device.run(late)
+    assert device.stats()["requests"]["submitted"] == 2
 
 
 def test_the_end_of_life_ends_the_run_and_is_in_its_record() -> None:

@@ -1,9 +1,10 @@
-"""The commands of tutorial and cookbook run as they stand, on tiny workloads."""
+"""The commands of tutorial and cookbook run as they stand, on tiny workloads; pages are found."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,29 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for block in commands("tutorial.md"):
         for line in block:
             run(line)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    site = tomllib.loads((DOCS.parent / "zensical.toml").read_text(encoding="utf-8"))
+    listed = set(re.findall(r"[\w-]+\.md", str(site["project"]["nav"])))
+    assert listed == {page.name for page in DOCS.glob("*.md")}
+
+
+def headings(page: Path) -> set[str]:
+    """What links to a part of a page may name."""
+    fenced = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+    text = fenced.sub("", page.read_text(encoding="utf-8"))
+    titles, named = re.findall(r"^#+ (.*)$", text, re.MULTILINE), re.findall(r'id="([^"]+)"', text)
+    return set(named) | {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def test_links_to_parts_of_pages_lead_there() -> None:
+    broken, seen = [], 0
+    for page in (*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")):
+        for path, part in re.findall(r"\]\(([\w./-]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            target = (page.parent / path).resolve() if path else page
+            seen += 1
+            if part not in headings(target):
+                broken.append(f"{page.name}: {path}#{part}")
+    assert not broken
+    assert seen > 5

@@ -172,6 +172,7 @@ def leaving(**values: Any) -> list[dict[str, Any]]:
         (changed(0, count=3), 'line 2: "answers" has 2 answers for 3 pages'),
         (changed(0, answers=["insert", "fill"]), "line 2: \"answers\" of a write holds 'fill'"),
         (changed(1, notes=[7]), 'line 3: "notes" has no "before" that names a page of the request'),
+        (changed(1, notes=[{"before": 0, "what": ""}]), 'line 3: "notes" has no "what" that says something'),
         (changed(1, page=-1), 'line 3: "page" is no number'),
         (changed(1, op="wirte"), 'line 3: has no "op" that a log of decisions has'),
         ([{"op": "flush"}], 'line 2: `flush` has no "request"'),

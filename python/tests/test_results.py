@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -40,10 +41,25 @@ def test_figures_are_scaled(shown: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("16 MiB", 16 << 20), ("1 TiB", 1 << 40), ("512 B", 512), ("60 GB", 6 * 10**10)]
+    ("text", "expected"),
+    [
+        ("16 MiB", 16 << 20),
+        ("1 TiB", 1 << 40),
+        ("512 B", 512),
+        ("60 GB", 6 * 10**10),
+        ("1.5MiB", 3 << 19),
+        (" 4k ", 4096),
+        ("1_000 kB", 10**6),
+    ],
 )
-def test_sizes_are_read_back(text: str, expected: int) -> None:
+def test_sizes_are_read_as_the_engine_reads_them(text: str, expected: int) -> None:
     assert units.bytes_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["16", "MiB", "16 MeB", "1.5 B", "-4 KiB", "1.2.3 KiB", ".5 KiB", "nan B"])
+def test_sizes_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text)):
+        units.bytes_of(text)
 
 
 def test_nesting_becomes_dots() -> None:

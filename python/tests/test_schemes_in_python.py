@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -13,6 +15,7 @@ import pytest
 from given_requests import DRIVE, columns, requests
 
 import eraseblock as eb
+from eraseblock.experiments import resolve
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
@@ -108,6 +111,109 @@ def test_an_object_that_is_given_is_left_as_it_is() -> None:
     given = Sized(1)
     eb.run({**DRIVE, "buffer": {"scheme": given, "size": ["64 KiB", "1 MiB"]}}, workload=REQUESTS, jobs=1)
     assert vars(given) == {"spare": 1}
+
+
+class Held(PyLru):
+    """With options and attributes of all kinds."""
+
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+
+def test_numbers_of_numpy_are_options() -> None:
+    numpy = pytest.importorskip("numpy")
+    given = [Held(window=numpy.int64(8)), Held(window=numpy.int64(16)), Held(window=numpy.bool_(True))]
+    tables = [one["window"] for one in configured(*given)]
+    assert tables == [8, 16, True]
+    assert [type(one) for one in tables] == [int, int, bool]
+
+
+def configured(*schemes: Any) -> list[dict[str, Any]]:
+    experiments = resolve({**DRIVE, "buffer": {"scheme": list(schemes)}, "workload": REQUESTS})
+    return [one.config["buffer"]["scheme"] for one in experiments]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"window": [8]}, {"window": [16]}),
+        ({"window": None}, {"window": (8,)}),
+        ({"_private": 1}, {"_private": 2}),
+        ({"make": lambda: 1}, {"make": lambda: 2}),
+    ],
+    ids=["list", "tuple", "private", "function"],
+)
+def test_objects_that_no_record_tells_apart_are_refused(one: dict[str, Any], other: dict[str, Any]) -> None:
+    with pytest.raises(
+        eb.ConfigError, match="two objects of `Held` differ in attributes that no record tells"
+    ):
+        configured(Held(**one), Held(**other))
+    # The same object, in two places, is one scheme.
+    same = Held(**one)
+    assert len(configured(same, same)) == 2
+
+
+def test_objects_with_equal_arrays_are_one() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert len(configured(*(Held(weights=numpy.arange(3)) for _ in range(2)))) == 2
+    with pytest.raises(eb.ConfigError, match="two objects of `Held` differ"):
+        configured(Held(weights=numpy.arange(3)), Held(weights=numpy.ones(3)))
+
+
+# Without a file, as in a notebook.
+IN_A_NOTEBOOK = """
+import eraseblock as eb
+from eraseblock.scheme import brought
+
+def made(window, way={"a", "b", "c", "d"}):
+    class Mine(eb.Buffer):
+        _private = PRIVATE
+        def insert(self, page, write, *, first=FIRST):
+            return page in {"x", "y", "z", "u"} and (1, frozenset({"p", "q", "r"}))
+        def evict(self, page, write):
+            return window, way, super().evict
+        def remove(self, page):
+            pass
+        @property
+        def limit(self):
+            return LIMIT
+        @staticmethod
+        def helper():
+            return HELPER
+    return Mine
+print(brought(made(WINDOW)).table["python"])
+"""
+
+
+NAMES = ("PRIVATE", "WINDOW", "FIRST", "LIMIT", "HELPER")
+
+
+def in_a_notebook(**values: int) -> str:
+    text = IN_A_NOTEBOOK
+    for name, value in {**dict.fromkeys(NAMES, 1), **values}.items():
+        text = text.replace(name, str(value))
+    return text
+
+
+def test_the_hash_of_a_scheme_without_a_file_is_the_same_in_each_process() -> None:
+    def table(seed: str) -> bytes:
+        command = [sys.executable, "-c", in_a_notebook()]
+        return subprocess.check_output(command, env={**os.environ, "PYTHONHASHSEED": seed})
+
+    assert len(table("1")) == 33
+    assert table("1") == table("2")
+
+
+def test_the_hash_of_a_scheme_without_a_file_knows_all_of_its_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def table(**values: int) -> str:
+        exec(compile(in_a_notebook(**values), "<notebook>", "exec"), {"__name__": "__notebook__"})
+        return capsys.readouterr().out
+
+    tables = [table(), *(table(**{name: 2}) for name in NAMES)]
+    assert len(set(tables)) == 6
+    assert table() == tables[0]
 
 
 def test_other_processes_run_them_too() -> None:

@@ -6,11 +6,13 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Cli
 
 import eraseblock
+from eraseblock.results import runs
 from eraseblock.results.locks import one_of_several
 from eraseblock.results.runs import opened
 from eraseblock.results.shards import Shard
@@ -72,6 +74,29 @@ def test_folders_of_machines_that_share_nothing_are_copied_into_one(sweep_file: 
         shutil.copytree(tmp_path / str(number), out, dirs_exist_ok=True)
     eraseblock.run(sweep_file, out=out)
     assert data(out) == data(whole)
+
+
+@pytest.mark.parametrize("moment", ["_Contents", "read_line", "_wanted_of"])
+def test_a_folder_is_read_while_its_shards_are_taken_over(
+    moment: str, sweep_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    for number in (1, 2):
+        eraseblock.run(sweep_file, out=out, shard=f"{number}/2")
+    original = getattr(runs, moment)
+    taken_over: list[bool] = []
+
+    def meanwhile(*arguments: Any) -> Any:
+        done = original(*arguments)
+        if not taken_over:
+            taken_over.append(True)
+            with opened(out):
+                """Takes over what is stored there, and has not said yet what it asks for."""
+        return done
+
+    monkeypatch.setattr(runs, moment, meanwhile)
+    assert len(read_records(out)) == 24
+    assert not list((out / "shards").glob("*.jsonl"))
 
 
 def test_a_shard_that_was_cut_off_costs_one_run(sweep_file: Path, tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ impl Scheme {
                 return Ok(Answer::Bypass);
             }
         }
-        while self.pages.is_full() {
+        if self.pages.is_full() {
             let said = self.methods.evict.bind(py).call1((lpn.0, write));
             said.and_then(|said| {
                 self.leave(&said, out)?;

@@ -23,6 +23,10 @@ from eraseblock.sweep import OneRun, run_one
 _sent: dict[str, Path] = {}
 _seen: dict[tuple[str, int, int, int], str] = {}
 _given: dict[str, _core.Requests] = {}
+_OTHER = (
+    "buffer: a worker has another version of the file of {name}; install the same one there, "
+    "and start the worker anew"
+)
 # One reading of a file serves all threads of a worker.
 _turn = threading.Lock()
 
@@ -72,6 +76,9 @@ def _work(task: Task) -> Ended:
     if task.engine != _core.engine():
         return Ended(engine=_core.engine())
     run, content, place = task.run, task.content, None
+    other = run.scheme.other_version() if run.scheme else None
+    if other is not None:
+        return Ended(error=_core.InputError(_OTHER.format(name=other)))
     if content is not None:
         with _turn:
             place = _place(content)

@@ -210,8 +210,8 @@ def _check_answers(op: str, answers: list[Any], count: int | None) -> None:
 
 def _check_note(note: Any, answers: int) -> None:
     _check_place(note, "notes", answers)
-    if not isinstance(note.get("what"), str):
-        raise DamageError('"notes" has no "what"')
+    if not isinstance(note.get("what"), str) or not note["what"].strip():
+        raise DamageError('"notes" has no "what" that says something')
     _check_pages(note.get("pages", []), "notes[].pages")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from eraseblock.results.shards import Shard
 
 JOURNAL_NAME = "runs.jsonl"
 _RECORD = b',"record":'
+# How often a folder is read in which things move.
+_LOOKS = 3
 # A label of runs that stand for another reading of a paper: they are no part of the results proper.
 READING = "reading"
 
@@ -185,11 +187,16 @@ class RunStore:
     def _take_over(self) -> None:
         for path in shards.journals(self.folder):
             runs: list[RunId] = []
+            plans: list[dict[str, Any]] = []
 
-            def new(scan: Scan, runs: list[RunId] = runs) -> Iterator[bytes]:
+            def new(
+                scan: Scan, runs: list[RunId] = runs, plans: list[dict[str, Any]] = plans
+            ) -> Iterator[bytes]:
                 for _, body in scan:
                     run = _run_of(body)
-                    if run is not None and run not in self._contents.runs and run not in runs:
+                    if run is None:
+                        plans += [plan for plan in [json.loads(body).get("plan")] if plan]
+                    elif run not in self._contents.runs and run not in runs:
                         runs.append(run)
                         yield body
 
@@ -197,6 +204,10 @@ class RunStore:
                 scan = Scan(path, file)
                 lines = self._journal.extend(new(scan))
             self._contents.runs.update(zip(runs, lines, strict=True))
+            # Who reads the folder before this process says what it asks for sees what the shard asked for.
+            if plans and plans[-1] != self._contents.plan:
+                self._append({"plan": plans[-1]})
+                self._contents.plan = plans[-1]
             self.notices += scan.sentences()
             path.unlink()
 
@@ -277,11 +288,21 @@ class Stored:
 
 def read_runs(folder: Path) -> Stored:
     """The runs of a folder, as far as they have ended. Takes no lock: a sweep may be at work."""
+    # What is stored may move from file to file meanwhile, as when the runs of shards are taken over.
+    for _ in range(_LOOKS - 1):
+        with suppress(FileNotFoundError, _core.InputError):
+            return _read_once(folder)
+    return _read_once(folder)
+
+
+def _read_once(folder: Path) -> Stored:
+    """The same, if nothing that is read moves until it has been."""
+    others = shards.journals(folder)
     notices: list[str] = []
     runs: dict[RunId, tuple[Path, Line]] = {}
     asked = None
     # Shards come last: what they are at work on is newer than what the others' journal asked for.
-    for path in [folder / JOURNAL_NAME, *shards.journals(folder)]:
+    for path in [folder / JOURNAL_NAME, *others]:
         if not path.exists():
             continue
         with path.open("rb") as file:
@@ -291,7 +312,16 @@ def read_runs(folder: Path) -> Stored:
         asked = contents.plan or asked
         notices += scan.sentences()
     plan = [one for one in _wanted_of(asked) if READING not in one.labels]
-    records = [one.relabel(json.loads(read_line(*runs[one.id]))["record"]) for one in plan if one.id in runs]
+    records = []
+    for one in plan:
+        if one.id in runs:
+            body = read_line(*runs[one.id])
+            if _run_of(body) != one.id:
+                raise _core.InputError(f"{runs[one.id][0]}: has changed since it was read; read it again")
+            records.append(one.relabel(json.loads(body)["record"]))
+    # Runs leave a shard's journal for the whole one, which was read first, and it is removed then.
+    if not set(others) <= set(shards.journals(folder)):
+        raise _core.InputError(f"{folder}: the runs of shards are being taken over; look again")
     return Stored(records, len(plan), notices)
 
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eraseblock import _core
 
 _SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _DECIMAL_SIZES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _TIMES: Sequence[tuple[str, float]] = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+# Further spellings that the engine reads, and never writes.
+_SIZE_ALIASES = {"KB": 10**3, "T": 1 << 40, "G": 1 << 30, "M": 1 << 20, "K": 1 << 10, "k": 1 << 10}
+_TIME_ALIASES = {"min": 60 * 10**9, "h": 3600 * 10**9, "µs": 10**3}
+_QUANTITY = re.compile(r"\s*(_*[0-9][0-9_]*(?:\.[0-9_]*)?)\s*([A-Za-zµ]+)\s*")
 _COUNTS: Sequence[tuple[str, float]] = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 # What stands where a run has no such figure.
 NOTHING = "-"
 
 
 def bytes_of(text: str) -> int:
-    """Bytes of a size in the engine's own spelling, such as `16 MiB`."""
-    number, unit = text.split()
-    return int(number) * (_SIZES | _DECIMAL_SIZES)[unit]
+    """Bytes of a size in any spelling that the engine reads, such as `16 MiB`, `1.5MiB` or `4k`.
+
+    Raises:
+        ValueError: it is no size, or not in whole bytes.
+    """
+    return _exactly(text, _SIZES | _DECIMAL_SIZES | _SIZE_ALIASES)
 
 
 def nanoseconds_of(what: str, text: str) -> int:
@@ -28,16 +35,24 @@ def nanoseconds_of(what: str, text: str) -> int:
     Raises:
         InputError: it is no time.
     """
-    from decimal import Decimal, InvalidOperation
-
-    match = re.fullmatch(r"\s*([0-9.]+)\s*(ns|us|ms|s)\s*", text)
     try:
-        scaled = Decimal(match[1]) * int(dict(_TIMES)[match[2]]) if match else None
-    except InvalidOperation:
-        scaled = None
-    if scaled is None or scaled != int(scaled):
-        raise _core.InputError(f'{what}: found {text!r}, expected a time such as "1.5 ms", in whole ns')
-    return int(scaled)
+        return _exactly(text, {**{name: int(scale) for name, scale in _TIMES}, **_TIME_ALIASES})
+    except ValueError:
+        said = f'{what}: found {text!r}, expected a time such as "1.5 ms", in whole ns'
+        raise _core.InputError(said) from None
+
+
+def _exactly(text: str, scales: Mapping[str, int]) -> int:
+    """A number with a unit, as a whole number of the base unit; as the engine reads it."""
+    from fractions import Fraction
+
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in scales:
+        raise ValueError(text)
+    value = Fraction(match[1].replace("_", "")) * scales[match[2]]
+    if value.denominator != 1:
+        raise ValueError(text)
+    return value.numerator
 
 
 def number_of(text: str) -> float | None:

@@ -118,6 +118,11 @@ fn go_on(watch: Watch<'_>, phase: &'static str, done: u64, total: u64) -> Result
     }
 }
 
+/// A request comes after all times that the host's clock can show.
+fn late() -> RunError {
+    RunError::Option("workload: a time is beyond the device's clock, which ends at 2^64 ns".into())
+}
+
 impl Session {
     /// The drive of an experiment, filled; the workload of that does not matter. `watch` is told
     /// how filling gets on, and may end it.
@@ -302,7 +307,7 @@ impl Session {
         let (start, total) = (Instant::now(), fitted.report().submitted);
         // Times of a file begin with its first request, those of a program's with its clock.
         let first = if given { workload.identity().start_ns } else { 0 };
-        let begin = self.clock + first;
+        let begin = self.clock.checked_add(first).ok_or_else(late)?;
         let mut done = 0;
         let mut requests = fitted.requests();
         let mut next = Vec::with_capacity(AHEAD);
@@ -321,7 +326,10 @@ impl Session {
                 {
                     break 'run Err(error);
                 }
-                let request = Request { arrival_ns: begin + request.arrival_ns, ..*request };
+                let Some(arrival_ns) = begin.checked_add(request.arrival_ns) else {
+                    break 'run Err(late());
+                };
+                let request = Request { arrival_ns, ..*request };
                 if let Err(error) = self.submit(request) {
                     break 'run Err(error);
                 }
