@@ -295,9 +295,9 @@ fn every_buffer_keeps_its_promises() {
                 unreachable!("arrays come round")
             };
             let name = format!("{buffer} on {mapping} over {array}");
-            let how = Cuts { apart: apart(2), fates: in_turn(fate), ..Cuts::default() };
+            let how = Cuts { apart: apart(3), fates: in_turn(fate), ..Cuts::default() };
             let cuts = exhaust_each(&name, &drive(mapping, buffer, nand), 100 + seed as u64, &how);
-            assert!(cuts > 20, "{name}");
+            assert!(cuts > 15, "{name}");
         }
     }
 }
@@ -314,7 +314,7 @@ fn a_battery_keeps_every_answered_write_and_trim() {
             let name = format!("{buffer} with a battery on {mapping} over {array}");
             let mut config = drive(mapping, buffer, nand);
             config.buffer.battery = true;
-            let how = Cuts { apart: 3, fates: in_turn(fate), ..Cuts::default() };
+            let how = Cuts { apart: apart(5), fates: in_turn(fate), ..Cuts::default() };
             assert!(exhaust_each(&name, &config, 200 + seed as u64, &how) > 5, "{name}");
         }
     }
