@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+# Every command imports this: nothing heavy here, `pathlib` included.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # What stands for stdin in a call.
 DASH = "-"
@@ -30,6 +32,9 @@ def argument(word: str) -> str:
 
 def placed(text: str) -> tuple[str, Path]:
     """A resolved experiment without the folder of such a file, and the folder that its paths start from."""
+    import json
+    from pathlib import Path
+
     for path in _NAMES:
         if (found := f'"path":{json.dumps(path, ensure_ascii=False)}') in text:
             return text.replace(found, f'"path":"{Path(path).name}"'), Path(path).parent
