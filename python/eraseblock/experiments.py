@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.piped import placed
+from eraseblock.piped import from_pipe, placed
 from eraseblock.requests import is_table, requests_of
 from eraseblock.scheme import Brought, brought, is_scheme
 
@@ -137,7 +137,7 @@ def resolve(
     except UnicodeDecodeError as error:
         raise _core.InputError(f"{path}: not a text file: byte {error.start} is not UTF-8") from error
     # What comes through a pipe lies in no folder: its paths start from the current one.
-    base = Path() if path.is_relative_to("/dev") else path.parent
+    base = Path() if from_pipe(path) else path.parent
     if workload is not None:
         with suppress(tomllib.TOMLDecodeError):
             whole = {"name": path.stem, **tomllib.loads(text), "workload": workload}

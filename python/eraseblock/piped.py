@@ -25,6 +25,11 @@ def plain(message: str) -> str:
     return message
 
 
+def from_pipe(path: Path) -> bool:
+    """Whether this file lies in no folder of the user's: a pipe, or what stands for one."""
+    return str(path) in _NAMES or path.is_relative_to("/dev")
+
+
 def argument(word: str) -> str:
     """A word of a command as it is written: a dash in the place of a file that stands for one."""
     return DASH if word in _NAMES else word

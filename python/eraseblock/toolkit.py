@@ -40,7 +40,7 @@ from eraseblock.profile.picture import config as chart_theme
 from eraseblock.readings.plan import plan as readings_of
 
 # How pages look.
-from eraseblock.report.assets import page_style
+from eraseblock.report.assets import asset, page_style, template
 from eraseblock.report.palette import colours
 
 # Records, and the files beside them.
@@ -83,6 +83,7 @@ __all__ = [
     "StoppedError",
     "Watcher",
     "Words",
+    "asset",
     "bytes_of",
     "characterise",
     "chart_theme",
@@ -108,6 +109,7 @@ __all__ = [
     "rows_of",
     "say_error",
     "split_errors",
+    "template",
     "version",
     "workloads_of",
 ]

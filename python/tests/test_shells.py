@@ -17,9 +17,13 @@ from eraseblock.cli.app import build_app
 from eraseblock.cli.man import page
 
 
-def call(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def call(*words: str, given: bytes = b"", folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "eraseblock", *words], input=given, capture_output=True, check=False
+        [sys.executable, "-m", "eraseblock", *words],
+        input=given,
+        cwd=folder,
+        capture_output=True,
+        check=False,
     )
 
 
@@ -58,6 +62,14 @@ def test_an_experiment_comes_from_stdin() -> None:
     text += b'workload.generate = { kind = "uniform", requests = 20, footprint = "1 MiB" }\n'
     done = call("run", "-", "--json", given=text)
     assert json.loads(done.stdout)[0]["requests"]["submitted"] == 20
+
+
+def test_paths_of_an_experiment_from_stdin_start_from_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "two.spc").write_text("0,8,4096,w,0.0\n0,16,4096,w,0.1\n", encoding="utf-8")
+    text = b'preset = "hbm-2010"\nprecondition.state = "empty"\nworkload.path = "two.spc"\n'
+    done = call("run", "-", "--json", given=text, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["requests"]["submitted"] == 2
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
-from eraseblock.toolkit import chart_theme, colours, page_style, plotting_script, version
+from eraseblock.toolkit import asset, chart_theme, colours, page_style, plotting_script, template, version
 from eraseblock_reproduction import wording
 from eraseblock_reproduction.answers import Answer, PaperAnswer, counts
 from eraseblock_reproduction.beyond.answers import StudyAnswer
@@ -20,6 +18,7 @@ from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY,
 from eraseblock_reproduction.findings import findings_of
 from eraseblock_reproduction.headline import asides, beside
 
+_PACKAGE = "eraseblock_reproduction"
 # How each verdict is coloured; all others are quiet.
 _CLASSES = {REPRODUCED: "good", PARTLY: "half", DIRECTION: "half", NOT: "bad", CONTRADICTS: "odd"}
 _SERIES = 8
@@ -27,12 +26,6 @@ _SERIES = 8
 
 def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = ()) -> str:
     """The whole report as one HTML text that needs nothing from outside."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("eraseblock_reproduction"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     light, dark = colours()
     plots: list[dict[str, Any]] = []
     shown = [_paper(paper, plots) for paper in papers]
@@ -41,12 +34,9 @@ def build_page(papers: Sequence[PaperAnswer], studies: Sequence[StudyAnswer] = (
     results = [answer for paper in papers for answer in paper.results]
     used = [verdict for verdict in VERDICTS if counts(results).get(verdict)]
     data = {"plots": plots, "themes": {"light": _theme("light", light), "dark": _theme("dark", dark)}}
-    return environment.get_template("reproduction.html.j2").render(
+    return template("reproduction.html.j2", _PACKAGE).render(
         version=version(),
-        styles=[
-            Markup(page_style()),
-            Markup(_style("reproduction.css")),
-        ],
+        styles=[Markup(page_style()), Markup(asset("styles", "reproduction.css", _PACKAGE))],
         colours={key: (light[key], dark[key]) for key in light},
         plotting=Markup(plotting_script("plot")),
         data=Markup(json.dumps(data).replace("<", "\\u003c")),
@@ -127,7 +117,3 @@ def _theme(name: str, palette: dict[str, str]) -> dict[str, Any]:
     theme["header"] = {"labelColor": theme["legend"]["labelColor"]}
     theme["legend"].pop("fillColor")
     return theme
-
-
-def _style(name: str) -> str:
-    return resources.files("eraseblock_reproduction").joinpath("styles", name).read_text(encoding="utf-8")

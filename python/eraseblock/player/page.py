@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import resources
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from eraseblock import _core
 from eraseblock.names import registry, source_of
 from eraseblock.player.scenes import Scene
-from eraseblock.report.assets import asset, page_style
+from eraseblock.report.assets import asset, page_style, template
 from eraseblock.report.details import pack
 from eraseblock.report.palette import colours
 
+_PLAYER = "eraseblock.player"
 # In the order in which they need each other; `main` starts the page.
 _SHARED = ("dom", "theme")
 _SCRIPTS = ("data", "words", "picture", "told", "rail", "controls", "main")
@@ -34,27 +33,17 @@ def build_player(scheme: str, scenes: Sequence[Scene], source: str = "") -> str:
     title = str(entry.get("title", scheme))
     data = {"title": title, "source": source, "scenes": [asdict(scene) for scene in scenes]}
     light, dark = colours()
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("eraseblock.player"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("player.html.j2").render(
+    return template("player.html.j2", _PLAYER).render(
         title=title,
         summary=entry.get("summary", ""),
         paper=source_of(entry) if entry else "",
         source=source,
-        styles=[Markup(page_style()), Markup(_own("styles", "player.css"))],
+        styles=[Markup(page_style()), Markup(asset("styles", "player.css", _PLAYER))],
         scripts=[
             *(Markup(asset("scripts", f"{name}.js")) for name in _SHARED),
-            *(Markup(_own("scripts", f"{name}.js")) for name in _SCRIPTS),
+            *(Markup(asset("scripts", f"{name}.js", _PLAYER)) for name in _SCRIPTS),
         ],
         data=Markup(pack(data)),
         colours={key: (light[key], dark[key]) for key in light},
         version=_core.version(),
     )
-
-
-def _own(folder: str, name: str) -> str:
-    return resources.files("eraseblock.player").joinpath(folder, name).read_text(encoding="utf-8")

@@ -7,12 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from eraseblock import _core
 from eraseblock.plotting import plotting_script
-from eraseblock.report.assets import asset
+from eraseblock.report.assets import asset, template
 from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
 from eraseblock.report.commands import commands_of
 from eraseblock.report.details import details_of, pack
@@ -99,13 +98,7 @@ def build_page(
         "commands": commands_of(shown),
     }
     light, dark = colours()
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("eraseblock.report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2").render(
+    return template("page.html.j2").render(
         name=name,
         styles=[Markup(asset("styles", f"{style}.css")) for style in _STYLES],
         scripts=[Markup(asset("scripts", f"{script}.js")) for script in _SCRIPTS],
