@@ -43,25 +43,24 @@ demo: $(EXTENSION) ## Replay a recorded workload against every buffer: a table, 
 # Rust and Python at the same time: both have long builds and tests that leave a processor idle. Python stays in the foreground,
 # since some of its tests are about Ctrl-C, which a shell's background ignores; what Rust's say follows. Python's tests run one
 # after the other and end last: they come first where there are few processors, and Rust's take what is left. Where both sides
-# compile in one folder, the extension comes first, too: cargo would let it wait for the lints.
-test: $(if $(filter dev,$(EXTENSION_PROFILE)),$(EXTENSION),$(DEPENDENCIES)) ## Lint, then all tests
-	@said=$$(mktemp); \
+# compile in one folder, the extension comes first, too: cargo would let it wait for the lints. The gate compiles in a folder of
+# its own, the engine in one piece on one processor: it takes what installing and building leave idle.
+test: ## Lint, then all tests
+	@gate_said=$$(mktemp); rust_said=$$(mktemp); gate=; rust=; \
+	trap 'kill $$gate $$rust 2>/dev/null || true; rm -f "$$gate_said" "$$rust_said"' EXIT; \
+	nice $(MAKE) --no-print-directory gate > "$$gate_said" 2>&1 & gate=$$!; \
+	$(MAKE) --no-print-directory $(if $(filter dev,$(EXTENSION_PROFILE)),$(EXTENSION),$(DEPENDENCIES)); \
 	echo "Rust is linted and tested meanwhile; what comes of it follows Python's tests"; \
-	nice $(MAKE) --no-print-directory test-rust > "$$said" 2>&1 & rust=$$!; \
-	trap 'kill $$rust 2>/dev/null || true; rm -f "$$said"' EXIT; \
+	nice $(MAKE) --no-print-directory test-rust > "$$rust_said" 2>&1 & rust=$$!; \
 	status=0; $(MAKE) --no-print-directory test-python || status=$$?; \
 	wait $$rust || status=$$?; \
-	cat "$$said"; exit $$status
+	wait $$gate || status=$$?; \
+	cat "$$rust_said" "$$gate_said"; exit $$status
 	@[[ -n "$${ERASEBLOCK_TRACES:-}" ]] || echo "skipped: tests on outside traces; ERASEBLOCK_TRACES names no folder"
 
 # Properties draw the same cases each time, so that a commit which has passed passes again; `make soak` draws others.
-# The gate compiles the engine in one piece, on one processor: it does so beside the tests.
 test-rust: lint-rust
-	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
-	$(MAKE) --no-print-directory gate > "$$said" 2>&1 & gate=$$!; \
-	status=0; PROPTEST_RNG_SEED=2026 cargo test --workspace --locked --quiet || status=$$?; \
-	wait $$gate || status=$$?; \
-	cat "$$said"; exit $$status
+	PROPTEST_RNG_SEED=2026 cargo test --workspace --locked --quiet
 
 test-python: lint-python
 	$(BIN)/pytest

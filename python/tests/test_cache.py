@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,15 @@ from conftest import Cli
 
 import eraseblock
 
-# Takes some seconds to fill.
+# Takes some seconds to fill: what takes less than one is not kept.
 DRIVE = """\
 preset = "hbm-2010"
 
 [nand]
-blocks_per_plane = 40000
+blocks_per_plane = 24000
 
 [ftl]
-exported = "4608 MiB"
+exported = "2765 MiB"
 
 [precondition]
 state = "steady"
@@ -43,21 +42,18 @@ def test_results_do_not_depend_on_what_is_kept(cli: Cli, tmp_path: Path) -> None
         assert ended.returncode == 0, ended.stderr
         return (tmp_path / name / "results.json").read_bytes()
 
-    def fill_s(name: str) -> float:
-        return float(json.loads((tmp_path / name / "engine.json").read_text())[0]["fill_s"])
-
     off = results("off", "--no-cache")
     assert not cache.exists()
     assert results("empty") == off
     [kept] = cache.iterdir()
-    whole = kept.read_bytes()
+    whole, file = kept.read_bytes(), kept.stat()
     assert results("warm") == off
-    assert fill_s("warm") < fill_s("empty") / 2
+    # It was read, which counts as its last use, and not written anew: that would be another file.
+    assert kept.stat().st_ino == file.st_ino
+    assert kept.stat().st_mtime_ns > file.st_mtime_ns
     kept.write_bytes(whole[: len(whole) // 2])
     assert results("damaged") == off
     assert kept.stat().st_size == len(whole)
-    assert results("warm again") == off
-    assert fill_s("warm again") < fill_s("damaged") / 2
     assert [path.name for path in cache.iterdir()] == [kept.name]
 
 

@@ -168,7 +168,7 @@ def test_a_long_sweep_says_now_and_then_on_a_pipe_how_far_it_is(
     assert len(said) == 4
 
 
-def test_a_dash_without_a_trace_behind_it_is_told(cli: Cli) -> None:
-    run = cli("compare", "-")
+def test_a_dash_without_a_trace_behind_it_is_told(process: Cli) -> None:
+    run = process("compare", "-")
     assert run.returncode == 2
     assert run.stderr == "eraseblock: -: nothing came through stdin\n"

@@ -60,16 +60,16 @@ def test_force_replaces_regular_files_alone(cli: Cli, trace: Path, tmp_path: Pat
     assert plain.read_bytes() != b"mine"
 
 
-def test_a_trace_may_go_to_stdout(cli: Cli, trace: Path) -> None:
-    run = cli("trace", "convert", trace, "/dev/stdout", "--to", "spc")
+def test_a_trace_may_go_to_stdout(process: Cli, trace: Path) -> None:
+    run = process("trace", "convert", trace, "/dev/stdout", "--to", "spc")
     assert run.returncode == 0
     assert run.stdout.count("\n") == 2000
     assert run.stdout.startswith("0,")
     assert "2,000 requests" in run.stderr
-    run = cli("trace", "generate", "zipf", "--requests", "10", "-o", "/dev/stdout", "--to", "spc")
+    run = process("trace", "generate", "zipf", "--requests", "10", "-o", "/dev/stdout", "--to", "spc")
     assert run.stdout.count("\n") == 10
     assert "10 requests as spc" in run.stderr
-    assert cli("trace", "convert", trace, "/dev/null", "--to", "spc").returncode == 0
+    assert process("trace", "convert", trace, "/dev/null", "--to", "spc").returncode == 0
     assert stat.S_ISCHR(Path("/dev/null").lstat().st_mode)
 
 

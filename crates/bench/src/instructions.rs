@@ -25,6 +25,8 @@ use crate::load::Uniform;
 
 /// Buffer sizes that are compared.
 pub const SIZES: [Bytes; 3] = [Bytes(1 << 20), Bytes(64 << 20), Bytes(1 << 30)];
+/// Those of a quick comparison: far enough apart for a search through the buffer to stand out.
+pub const QUICK: [Bytes; 2] = [Bytes(1 << 20), Bytes(16 << 20)];
 /// How much dearer the dearest size may be than the cheapest, where an access costs O(1).
 const LIMIT: f64 = 1.3;
 /// The same where it costs O(log n).

@@ -181,7 +181,7 @@ fn speed(call: &Call) -> Result<bool, String> {
 
 fn costs(call: &Call) -> Result<bool, String> {
     let (sizes, accesses) = if call.quick {
-        (&instructions::SIZES[..2], 20_000)
+        (&instructions::QUICK[..], 20_000)
     } else {
         (&instructions::SIZES[..], 400_000)
     };

@@ -1,5 +1,5 @@
 //! An access, and a flush command with one page to write, costs as many instructions in a buffer of
-//! 64 MiB as in one of 1 MiB, whatever the scheme.
+//! 16 MiB as in one of 1 MiB, whatever the scheme.
 
 #![allow(clippy::print_stderr)] // A test that cannot run says so.
 

@@ -421,7 +421,7 @@ fn many_runs_come_back() {
         Ok(text) => {
             text.parse().expect("ERASEBLOCK_SOAK: seeds of each combination, a whole number")
         }
-        Err(_) => 8,
+        Err(_) => 4,
     };
     let mut cuts = 0;
     for (array, nand) in arrays().into_iter().skip(1).take(2) {
@@ -430,7 +430,7 @@ fn many_runs_come_back() {
                 let mut config = drive(mapping, buffer, nand.clone());
                 for seed in 1000..1000 + seeds {
                     let fate = seed % 4;
-                    config.buffer.battery = seed / 4 % 2 == 1;
+                    config.buffer.battery = (seed / 4 + seed) % 2 == 1;
                     let held = if config.buffer.battery { " with a battery" } else { "" };
                     let name = format!("{buffer}{held} on {mapping} over {array}");
                     let how = Cuts { apart: apart(3), fates: in_turn(fate), ..Cuts::default() };

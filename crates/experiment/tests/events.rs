@@ -102,7 +102,7 @@ fn the_log_of_every_buffer_adds_up_to_its_record() {
     let folder = tempfile::tempdir().unwrap();
     for name in eraseblock_core::buffer::BufferConfig::NAMES {
         let path = folder.path().join(format!("{name}.jsonl"));
-        let experiment = experiment(name, &[]);
+        let experiment = experiment(name, &["workload.first=2000"]);
         let record = Value::Object(run(&experiment, &path).unwrap().value().clone());
         let text = unpacked(&path);
         let all = lines(&text);

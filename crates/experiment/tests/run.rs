@@ -93,7 +93,7 @@ fn every_buffer_runs_over_every_ftl() {
 
 /// The presets, full at the start, with each buffer, in figures that don't depend on it. To fill
 /// one takes up to a second. So they are as they are with their own buffer alone, but for those of
-/// more than 128 GiB, which have an eighth of their blocks; with all buffers they have 4 to 8 GiB
+/// more than 128 GiB, which have a sixteenth of their blocks; with all buffers they have 4 to 8 GiB
 /// of flash, with the same share of it exported.
 #[test]
 fn every_preset_runs_every_buffer() {
@@ -118,7 +118,7 @@ fn every_preset_runs_every_buffer() {
             nand.channels * nand.chips_per_channel * nand.dies_per_chip * nand.planes_per_die;
         let plane = u64::from(nand.blocks_per_plane * nand.pages_per_block) * nand.page_size.0;
         let gib = ((u64::from(planes) * plane) >> 30) as u32;
-        let whole = shrunk(if gib > 128 { 8 } else { 1 });
+        let whole = shrunk(if gib > 128 { 16 } else { 1 });
         let mut others = shrunk((gib / 8).max(1).next_power_of_two());
         others.push(format!("buffer.scheme={}", names("buffers")));
         [resolved(&whole), resolved(&others)].concat()

@@ -246,7 +246,7 @@ fn the_recorded_workloads_are_served_the_same() {
                 (reference.pair)(shape, &mut Pcg64Mcg::seed_from_u64(seed as u64));
             let mut quick = build(&fast, shape);
             let mut out = Outcome::default();
-            for (number, request) in fitted.requests().take(2_000).enumerate() {
+            for (number, request) in fitted.requests().take(seeds(1_000) as usize).enumerate() {
                 let request = request.unwrap();
                 let at = format!("{name}, {recording}, request {number}: {fast}");
                 out.clear();
