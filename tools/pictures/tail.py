@@ -32,7 +32,7 @@ def _parts(records: list[Record]) -> Picture:
     longest = max(record["waits"]["read"]["p999"]["response"] for record in records)
     y = 0.0
     for record in records:
-        canvas.text(14, y + 24, str(record["name"]), "strong")
+        canvas.text(14, y + 24, record["config"]["case"], "strong")
         y += 32
         for quantile, words in _QUANTILES.items():
             means = record["waits"]["read"][quantile]
@@ -49,7 +49,8 @@ def _parts(records: list[Record]) -> Picture:
     caption = (
         f"With {spare[0]} a read takes {mean[0]} on average, one of the slowest hundredth {slow[0]}, of "
         f"which {100 * tail['collection'] / tail['response']:.0f} % is collection. With {spare[1]} "
-        f"collection comes less often: {mean[1]} and {slow[1]}. Where programs and erases give way to reads, too: {mean[2]} and {slow[2]}."
+        f"collection comes less often: {mean[1]} and {slow[1]}. Where programs and erases give way to reads, "
+        f"too: {mean[2]} and {slow[2]}."
     )
     return Picture(
         "tail-parts",
@@ -76,8 +77,8 @@ def _slowest(record: Record) -> Picture:
     parts = {part: duration(first["parts"][part]) for part in PARTS}
     most = max(PARTS, key=lambda part: first["parts"][part])
     caption = (
-        f"Read {first['number']:,} took {duration(first['response_ns'])}: {parts[most]} of it {most}, {parts['bus']} "
-        f"bus, {parts['flash']} the array's own read."
+        f"Read {first['number']:,} took {duration(first['response_ns'])}: {parts[most]} of it {most}, "
+        f"{parts['bus']} bus, {parts['flash']} the array's own read."
     )
     return Picture(
         "tail-slowest",
