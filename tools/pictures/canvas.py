@@ -65,7 +65,9 @@ class Canvas:
         )
 
     def text(self, x: float, y: float, words: str, kind: str = "") -> None:
-        """A line of text that stands on `y`."""
+        """A line of text that stands on `y`; nothing for no words."""
+        if not words:
+            return
         named = f' class="{kind}"' if kind else ""
         self._parts.append(f'<text{named} x="{_short(x)}" y="{_short(y)}">{escape(words)}</text>')
 
