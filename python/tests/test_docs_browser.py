@@ -174,7 +174,7 @@ def test_commands_are_copied(browser: webdriver.Chrome, site: Path) -> None:
     visit(browser, site, "tutorial")
     browser.execute_script(
         "window.copied = [];"
-        "document.addEventListener('copy', ({ target }) => copied.push(target.value ?? String(getSelection())))"
+        "addEventListener('copy', ({ target }) => copied.push(target.value ?? String(getSelection())))"
     )
     # The button comes with its script.
     until(lambda: bool(every(browser, "article .highlight button")))
