@@ -58,7 +58,7 @@ def _first_screen(paper: PaperAnswer, decides: str, made: Made) -> Iterator[str]
         yield f"- {sentence}"
     yield (
         f"\nMade with {made.sentence}. All claims as data: [{told.name}.csv]({told.name}.csv); "
-        "what the words mean: [verdicts](../../reproduction/README.md#verdicts)."
+        "what the words mean: [verdicts](../verdicts.md)."
     )
 
 
