@@ -31,7 +31,7 @@ def overview(papers: Sequence[PaperAnswer], folder: str, made: Made, *, with_bey
             "",
             f"Every buffer with every FTL, and on a modern drive: [beyond]({folder}/beyond.md).",
         ]
-    lines += ["", f"Made with {made.sentence}. To cite it: [CITATION.cff](../CITATION.cff)."]
+    lines += ["", f"Made with {made.sentence}. To cite it: `CITATION.cff`."]
     return "\n".join(lines) + "\n"
 
 
