@@ -15,7 +15,7 @@ WIDTH = 360
 _SHOWN = 480
 _LIGHT, _DARK = colours()
 # Colours of paper, ink and page cells, in light and dark. What `palette` has is not repeated here.
-_OWN = {
+OWN = {
     "paper": ("#ffffff", "#1b1f26"),
     "edge": ("#d5d9df", "#3a414c"),
     "ink": ("#1d2129", "#e8eaee"),
@@ -30,7 +30,7 @@ _TAKEN = {"one": "--s0", "two": "--s1", "rest": "--rest"} | {f"c{place}": f"--c{
 
 def _rules(dark: int) -> str:
     """Each colour as a custom property."""
-    found = {name: pair[dark] for name, pair in _OWN.items()}
+    found = {name: pair[dark] for name, pair in OWN.items()}
     found |= {name: (_LIGHT, _DARK)[dark][key] for name, key in _TAKEN.items()}
     return "".join(f"--{name}:{value};" for name, value in found.items())
 

@@ -31,6 +31,8 @@ def greedy_waf(blocks: float, user_pages: float, pages_per_block: int) -> float:
         return sum(user_pages / gained / i for i in range(valid + 1, pages_per_block + 1))
 
     above = needed(0)
+    if blocks > above:
+        return 1.0  # Victims hold nothing that counts.
     for valid in range(1, pages_per_block):
         below = needed(valid)
         if below <= blocks <= above:
