@@ -159,7 +159,7 @@ lock: $(DEPENDENCIES) ## Pin the Python packages anew (needs uv)
 
 docs: $(EXTENSION) ## Build the pages under docs as a site: out/site/index.html
 	$(BIN)/python tools/generate_docs.py --check
-	$(BIN)/zensical build --clean
+	$(BIN)/zensical build --clean --strict
 
 # One wheel for every Python from 3.11 on; whoever installs it needs no Rust.
 wheel: $(DEPENDENCIES) ## Build wheels under dist: eraseblock for this system, and its reproduction of papers

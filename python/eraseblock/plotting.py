@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -33,6 +34,12 @@ def plotting_script(name: str) -> str:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, [f"{_head(version, script)}\n{script}".encode()])
     return script
+
+
+@cache
+def enclosed_script(name: str) -> str:
+    """The same for a page with scripts of its own: the library's names are kept to itself."""
+    return f"(() => {{{plotting_script(name)}}})();"
 
 
 def _place(name: str) -> Path | None:

@@ -164,6 +164,8 @@ def test_commands_make_the_same_runs(trace: str, tmp_path: Path, capsys: pytest.
     stored = {
         record["key"]: record for record in json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
     }
+    page = (tmp_path / "out" / "advice.html").read_text("utf-8")
+    assert all(f'id="{name}"' in page for name in ("buffer", "lifetime"))
     again = []
     for answer in found:
         for command in answer["commands"]:

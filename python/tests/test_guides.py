@@ -80,3 +80,17 @@ def test_links_to_parts_of_pages_lead_there() -> None:
                 broken.append(f"{page.name}: {path}#{part}")
     assert not broken
     assert seen > 5
+
+
+def test_pages_link_to_what_the_site_has() -> None:
+    """What lies beside docs is not on the site: a link there would lead nowhere."""
+    astray, seen = [], 0
+    for page in DOCS.rglob("*.md"):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for path in re.findall(r"\]\((?!\w+:)([^)#\s]+)", text):
+            target = (page.parent / path).resolve()
+            seen += 1
+            if not (target.is_file() and target.is_relative_to(DOCS)):
+                astray.append(f"{page.relative_to(DOCS)}: {path}")
+    assert astray == []
+    assert seen > 300

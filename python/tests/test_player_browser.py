@@ -219,3 +219,55 @@ def test_it_fits_a_phone_and_follows_the_dark(
     assert browser.execute_script(paper) == papers[0] != papers[1]
     press(browser, "#theme [data-value=auto]")
     assert len(every(browser, "#rail [aria-current]")) == 1
+
+
+def test_buttons_and_slider_step(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    open_player(browser, pages["hbm"], "#example=2")
+    for button, where in (
+        ("on", 1),
+        ("last", 9),
+        ("back", 8),
+        ("leave-on", 9),
+        ("leave-back", 9),
+        ("first", 0),
+    ):
+        press(browser, f"#{button}")
+        assert step(browser) == where, button
+    assert one(browser, "#back").get_attribute("aria-disabled") == "true"
+    assert one(browser, "#leave-on").get_attribute("aria-disabled") == "false"
+    # A drag is one input after the other.
+    browser.execute_script(
+        "const one = document.getElementById('slider'); one.value = 5; one.dispatchEvent(new Event('input'))"
+    )
+    assert step(browser) == 5
+    assert (one(browser, "#slider").get_attribute("aria-valuetext") or "").startswith("step 5: ")
+
+
+def test_the_speed_and_the_order_are_chosen(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    choose = "const [one, value] = arguments; one.value = value; one.dispatchEvent(new Event('change'))"
+    open_player(browser, pages["hbm"], "#example=2&step=8")
+    browser.execute_script(choose, one(browser, "#controls select"), "30")
+    press(browser, "#first")
+    press(browser, "#play")
+    until(lambda: step(browser) == 9)
+    before = texts(browser, "#buffer .block > p")
+    orders = [option.get_attribute("value") for option in every(browser, "#buffer select option")]
+    assert len(orders) > 1
+    seen = set()
+    for order in orders:
+        browser.execute_script(choose, one(browser, "#buffer select"), order)
+        seen.add(tuple(texts(browser, "#buffer [data-page]")))
+    assert len(seen) > 1
+    browser.execute_script(choose, one(browser, "#buffer select"), orders[0])
+    assert texts(browser, "#buffer .block > p") == before
+
+
+@pytest.mark.parametrize("name", ["hbm", "log"])
+def test_all_controls_have_names(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
+    open_player(browser, pages[name], "#step=9")
+    # A few of many alike: each costs a question to the browser.
+    controls = every(browser, "#theme button, #controls :is(button, select, input), #buffer select, summary")
+    controls += every(browser, "#rail button")[:3]
+    assert len(controls) > 12
+    for control in controls:
+        assert control.accessible_name.strip(), control.get_attribute("outerHTML")

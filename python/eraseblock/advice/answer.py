@@ -21,6 +21,8 @@ class Picture:
     y: str
     # A column whose values get lines or parts of bars of their own, if there is one.
     by: str | None = None
+    # Columns of times that add up to y: bars are made of them.
+    parts: tuple[str, ...] = ()
     # What is asked for, on the y axis.
     goal: float | None = None
     # Each step of x is the double of the one before, as with sizes.

@@ -8,6 +8,7 @@ from typing import Any
 
 from eraseblock.advice.answer import as_json
 from eraseblock.advice.case import WAF, Case, Wish
+from eraseblock.advice.page import keep
 from eraseblock.advice.questions import answers, chosen
 from eraseblock.comparison import DEFAULT_DEVICE
 from eraseblock.experiments import Sets, texts_of
@@ -54,4 +55,6 @@ def advise(
     case = Case(wish, Handling(jobs=jobs, folder=None if out is None else Path(out)), Quiet())
     found = list(answers(case, names))
     case.whole()
+    if out is not None:
+        keep(found, f"{case.trace_name} on {device}", Path(out))
     return as_json(found, case.trace_name, device)

@@ -36,13 +36,13 @@ _LINES = 4
 
 
 def save(answers: Sequence[Answer], title: str, path: Path, *, dark: bool = False) -> None:
-    """Write the charts into one file: .png, .svg or .html."""
+    """Write the charts into one picture: .png or .svg."""
     save_spec(specification(answers, title), title, path, dark=dark)
 
 
 def specification(answers: Sequence[Answer], title: str) -> dict[str, Any]:
     """The charts for Vega-Lite."""
-    charts = [_chart(answer) for answer in answers]
+    charts = [chart(answer) for answer in answers]
     heading = alt.TitleParams(
         title,
         subtitle=_wrapped(paragraph(answers).replace("`", "")),
@@ -61,7 +61,13 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _LINE)
 
 
-def _chart(answer: Answer) -> Any:
+def drawable(answer: Answer) -> bool:
+    """Whether there is anything to draw."""
+    return any(row.get(answer.picture.y) is not None for row in answer.table.rows)
+
+
+def chart(answer: Answer) -> Any:
+    """The figures of an answer as a chart."""
     picture = answer.picture
     rows = [dict(row) for row in answer.table.rows if row.get(picture.y) is not None]
     base = alt.Chart(alt.InlineData(rows), title=picture.title).properties(width=_WIDTH, height=_HEIGHT)
@@ -70,8 +76,14 @@ def _chart(answer: Answer) -> Any:
     if picture.shape == "bars":
         x: Any = alt.X(picture.y, type="quantitative", title=None, axis=_axis(picture.y))
         names = alt.Y(picture.x, type="nominal", title=None, sort=None, axis=_names(picture.x))
-        chart = base.mark_bar(cornerRadiusEnd=2).encode(x=x, y=names)
-        return chart.properties(height=alt.Step(22))
+        bars = base.mark_bar(cornerRadiusEnd=2).encode(x=x, y=names)
+        if picture.parts:
+            x = alt.X("time", type="quantitative", title=None, axis=alt.Axis(labelExpr=_TIMES))
+            colour = alt.Color("part", type="nominal", title=None, sort=list(picture.parts))
+            parts = base.transform_fold(list(picture.parts), ["part", "time"])
+            bars = parts.mark_bar().encode(x=x, y=names, color=colour, order=alt.Order("place:Q"))
+            bars = bars.transform_calculate(place=f"indexof({list(picture.parts)}, datum.part)")
+        return bars.properties(height=alt.Step(22))
     scale = alt.Scale(type="log", base=2) if picture.doubling else alt.Scale(zero=False)
     x = alt.X(
         picture.x,

@@ -26,7 +26,7 @@ def ask(case: Case) -> Answer:
         )
     titles = {"reads": "reads", "response_ns": "mean", **{part: part for part in told}}
     table = Table(titles, figures, shown)
-    picture = Picture("bars", "What reads are made of", "reads", "response_ns")
+    picture = Picture("bars", "What reads are made of", "reads", "response_ns", parts=tuple(told))
     said = sentences(record, ["read"])
     if said:
         sentence = f"Read tail: {said[0][0].lower()}{said[0][1:]}"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from eraseblock.cli.options import AsJson, Jobs, NoCache, Output, Sets, check_jobs, split
 from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
 from eraseblock.comparison import DEFAULT_DEVICE
+
+if TYPE_CHECKING:
+    from eraseblock.advice.answer import Answer
 
 USAGE = "eraseblock advise [OPTIONS] TRACE"
 EXAMPLES = """\
@@ -87,10 +91,12 @@ def advise(trace: str, /, *, asked: Asked = None, workload: Workload = None, fit
     found = list(answers(case, names))
     case.whole()
     title = f"{case.trace_name} on {asked.device}"
-    if asked.plot is not None:
-        from eraseblock.advice.picture import save
+    if asked.output is not None:
+        from eraseblock.advice.page import keep
 
-        save(found, title, asked.plot, dark=asked.dark)
+        keep(found, title, asked.output)
+    if asked.plot is not None:
+        _draw(found, title, asked.plot, dark=asked.dark)
     if asked.as_json:
         from eraseblock.advice.answer import as_json
 
@@ -100,5 +106,20 @@ def advise(trace: str, /, *, asked: Asked = None, workload: Workload = None, fit
     from eraseblock.terminal.console import out
 
     print_advice(out(), found, title)
-    if asked.plot is not None:
-        out().print(f"picture: {asked.plot}", soft_wrap=True, markup=False)
+    pages = [("page", asked.output and asked.output / "advice.html"), ("picture", asked.plot)]
+    for kind, path in pages:
+        if path is not None:
+            out().print(f"{kind}: {path}", soft_wrap=True, markup=False)
+
+
+def _draw(found: Sequence[Answer], title: str, path: Path, *, dark: bool) -> None:
+    """Write the answers as a page, or their charts as a picture."""
+    if path.suffix.lower() == ".html":
+        from eraseblock.advice.page import build_page
+        from eraseblock.results.files import replace_file
+
+        replace_file(path, [build_page(found, title).encode()])
+        return
+    from eraseblock.advice.picture import save
+
+    save(found, title, path, dark=dark)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from markupsafe import Markup
 
 from eraseblock import _core
-from eraseblock.plotting import plotting_script
+from eraseblock.plotting import enclosed_script
 from eraseblock.report.assets import asset, template
 from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
 from eraseblock.report.commands import commands_of
@@ -39,6 +38,7 @@ _SCRIPTS = (
     "state",
     "ranks",
     "lift",
+    "copy",
     "command",
     "figures",
     "curves",
@@ -102,7 +102,7 @@ def build_page(
         name=name,
         styles=[Markup(asset("styles", f"{style}.css")) for style in _STYLES],
         scripts=[Markup(asset("scripts", f"{script}.js")) for script in _SCRIPTS],
-        plotting=_plotting(),
+        plotting=Markup(enclosed_script("vegaEmbed")),
         data=Markup(pack(data)),
         details=Markup("\n".join(details.packed)),
         colours={key: (light[key], dark[key]) for key in light},
@@ -146,9 +146,3 @@ def _listed(missing: Missing) -> dict[str, str]:
     if len(runs) > _LONG:
         runs = f"{len(missing.runs)} runs, such as {missing.runs[0]}"
     return {"title": "Refused" if missing.refused else "Failed", "sentence": missing.sentence, "runs": runs}
-
-
-@cache
-def _plotting() -> Markup:
-    """The plotting library, by the name that the page's own scripts use, its own names kept to itself."""
-    return Markup(f"(() => {{{plotting_script('vegaEmbed')}}})();")

@@ -89,6 +89,7 @@ NAMED: dict[str, Column] = {
         WRITES,
         Column("reads", "flash.reads.total", units.count, noun="pages read from flash"),
         Column("copies", "flash.programs.gc", units.count, noun="pages copied by collection"),
+        Column("merged", "flash.programs.merge", units.count, noun="pages copied by merges"),
         Column("padded", "padded_pages", units.count, noun="pages padded"),
         Column("energy", "energy_mj", units.energy),
         Column("wear-max", "wear.erases_max", units.count, noun="most erases of a block"),

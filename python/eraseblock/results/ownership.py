@@ -19,6 +19,7 @@ NAMES = (
     "sensitivity.json",
     "missing.json",
     "reproduction.json",
+    "advice.html",
 )
 _JOURNAL = "runs.jsonl"
 _GENERATOR = b'<meta name="generator" content="eraseblock '

@@ -14,8 +14,8 @@ from eraseblock_reproduction.pages.made import Made
 _HEAD = """\
 # What papers state, and what came out
 
-Made by `eraseblock reproduce --all --page docs/reproduction.md`. What each verdict means, and how claims are
-written down, is in [reproduction](../reproduction/README.md#verdicts).
+Made by `eraseblock reproduce --all --page docs/reproduction.md`. [Verdicts](verdicts.md) says what each of
+them means, `reproduction/README.md` in the source tree how claims are written down.
 """
 
 
@@ -31,7 +31,7 @@ def overview(papers: Sequence[PaperAnswer], folder: str, made: Made, *, with_bey
             "",
             f"Every buffer with every FTL, and on a modern drive: [beyond]({folder}/beyond.md).",
         ]
-    lines += ["", f"Made with {made.sentence}. To cite it: [CITATION.cff](../CITATION.cff)."]
+    lines += ["", f"Made with {made.sentence}. To cite it: `CITATION.cff`."]
     return "\n".join(lines) + "\n"
 
 

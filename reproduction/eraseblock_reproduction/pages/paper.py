@@ -58,7 +58,7 @@ def _first_screen(paper: PaperAnswer, decides: str, made: Made) -> Iterator[str]
         yield f"- {sentence}"
     yield (
         f"\nMade with {made.sentence}. All claims as data: [{told.name}.csv]({told.name}.csv); "
-        "what the words mean: [verdicts](../../reproduction/README.md#verdicts)."
+        "what the words mean: [verdicts](../verdicts.md)."
     )
 
 
@@ -160,7 +160,7 @@ def _hangs(paper: PaperAnswer, ways: int, claims: int) -> Iterator[str]:
         return
     yield "\n## What verdicts hang on\n"
     movers = study.movers()
-    stored = f"[sensitivity.json](../../reproduction/{paper.paper.name}/sensitivity.json)"
+    stored = f"`reproduction/{paper.paper.name}/sensitivity.json`"
     left = len(movers) - ways
     more = f"; {left} more, and" if left > 0 else "; with"
     yield f"Ways that move a verdict{more} all that they move: {stored}.\n"
@@ -188,4 +188,4 @@ def _again(paper: PaperAnswer) -> Iterator[str]:
     yield row(["---", "---"])
     for source in paper.sources:
         yield row([source.called, source.sentence])
-    yield "\nTo cite this page: [CITATION.cff](../../CITATION.cff), with the engine above and the claim's id."
+    yield "\nTo cite this page: `CITATION.cff`, with the engine above and the claim's id."

@@ -60,33 +60,9 @@ function runCommand(toml, verify, folder) {
   return `eraseblock run /dev/stdin ${verify ? "--verify " : ""}-o ${folder} <<'EXPERIMENT'\n${toml}\nEXPERIMENT`;
 }
 
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    // Without leave for the clipboard the old way is left: select and copy.
-    const area = h("textarea", { class: "offstage" });
-    area.value = text;
-    (document.querySelector("dialog[open]") ?? document.body).append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-}
-
 /// The command with a button that copies it.
 function commandBox(runs) {
-  const text = commandOf(runs);
-  const said = h("span", { class: "hint", role: "status" });
-  const copy = h("button", {
-    type: "button", class: "copy",
-    onclick: async () => {
-      await copyText(text);
-      said.textContent = "copied";
-      setTimeout(() => { said.textContent = ""; }, 2000);
-    },
-  }, "Copy");
-  return h("div", { class: "command" }, h("pre", { tabindex: 0, "aria-label": "Command" }, text), h("div", {}, copy, " ", said),
+  return copyBox(commandOf(runs),
     h("p", { class: "hint" }, "Paths of traces stand as the runs named them: from the folder of the experiment file, or, with compare, from the folder in which it ran. ",
       "The SHA-256 under Configuration tells whether a file is the same."));
 }
