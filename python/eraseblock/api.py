@@ -183,6 +183,7 @@ def _carry_out(
         shard=None if (shard := options.get("shard")) is None else Shard.parse(shard, "shard"),
         sensitivity=sensitivity,
         cache=options.get("cache", True),
+        each_volume=True,
     )
     asked = Quiet(options.get("watcher"))
     with finished(experiments, handling, asked) as done:

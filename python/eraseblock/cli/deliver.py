@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from eraseblock import _core
 from eraseblock.cli.options import RunOptions
 from eraseblock.experiments import Experiment
 from eraseblock.results.missing import Missing, as_missing
-from eraseblock.results.store import records_json
+from eraseblock.results.store import fleet_json, records_json
 from eraseblock.running import Finished, finished
 from eraseblock.sweep import Outcome
 from eraseblock.terminal.caller import CommandLine
@@ -39,7 +40,8 @@ def deliver(
         from eraseblock.explain.sentence import asked
 
         experiments = asked(experiments)
-    with finished(experiments, options.handling(), CommandLine()) as done:
+    handling = replace(options.handling(), each_volume=True)
+    with finished(experiments, handling, CommandLine()) as done:
         for sentence in (done.found, done.left_out):
             if sentence:
                 say_error(sentence)
@@ -85,6 +87,10 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
 
 def _json(done: Finished) -> str:
     if done.analysis is None:
+        if any(outcome.experiment.of_fleet for outcome in done.outcomes):
+            from eraseblock.results.fleet import totals_of
+
+            return fleet_json(totals_of(done.records), done.records)
         return records_json(done.records)
     from eraseblock.outputs import analysis_json
 
@@ -93,12 +99,9 @@ def _json(done: Finished) -> str:
 
 def _print_tables(done: Finished, showing: Showing) -> None:
     from eraseblock.results.view import rows_of
-    from eraseblock.terminal.table import print_results
-    from eraseblock.terminal.verdicts import print_verdicts
+    from eraseblock.terminal.sheets import print_sheets
 
-    rows = rows_of(done.records)
-    print_results(out(), rows, showing)
-    print_verdicts(out(), rows, showing.sort, in_full=showing.everything)
+    print_sheets(out(), rows_of(done.records), showing)
     if done.analysis is not None:
         from eraseblock.terminal.sensitivity import print_sensitivity
 
