@@ -11,6 +11,7 @@ from eraseblock import _core
 from eraseblock.experiments import Experiment
 from eraseblock.pool import Pool, Progress, Result, StoppedError
 
+
 def wants_each(experiment: Experiment) -> bool:
     """Whether it stands for a run of each volume, or of some."""
     # Most do not, and a look at the text costs less than reading it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from eraseblock.terminal.console import err, out, say_error
 if TYPE_CHECKING:
     from eraseblock.terminal.showing import Showing
 
+_NUMBER = re.compile(r"\d[\d.,]*(?: ?[kKMGT]i?B)?")
 # Tells failures from refusals.
 Judge = Callable[[Sequence[Outcome]], tuple[list[Outcome], list[Outcome]]]
 
@@ -120,11 +122,25 @@ def _say_missing(missing: Sequence[Missing], failures: Sequence[Outcome], runs: 
 
 
 def _missing(outcomes: Sequence[Outcome], names: dict[int, str], *, refused: bool) -> list[Missing]:
-    """Each sentence once, with the runs that it stopped."""
+    """Each sentence once, with the runs that it stopped.
+
+    Of many volumes, sentences that differ in numbers alone are one.
+    """
     found: dict[str, dict[str, None]] = {}
+    sentences: dict[str, dict[str, None]] = {}
     for outcome in outcomes:
-        found.setdefault(str(outcome.error), {})[names[id(outcome)]] = None
-    return [Missing(refused, sentence, list(runs)) for sentence, runs in found.items()]
+        alike, run = str(outcome.error), names[id(outcome)]
+        if outcome.experiment.of_fleet:
+            alike = _NUMBER.sub("#", alike)
+            run = f"volume {outcome.experiment.config['workload']['volumes']}: {run}"
+        found.setdefault(alike, {})[run] = None
+        sentences.setdefault(alike, {})[str(outcome.error)] = None
+    return [Missing(refused, _first(list(sentences[alike])), list(runs)) for alike, runs in found.items()]
+
+
+def _first(sentences: Sequence[str]) -> str:
+    more = len(sentences) - 1
+    return f"{sentences[0]} (and {more} alike, with other numbers)" if more else sentences[0]
 
 
 def _count(sentence: str, outcomes: Sequence[Outcome]) -> int:

@@ -8,19 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from eraseblock.results.headline import MEAN, WRITES, Column
-from eraseblock.results.units import bytes_of, size
+from eraseblock.results import units
+from eraseblock.results.headline import ERASES, MEAN, P99, WAF, WRITES, Column
 from eraseblock.results.view import Row, rows_of
 from eraseblock.results.wording import relative
 
 # The setting in which the runs of a fleet differ.
 VOLUMES = "workload.volumes"
-# Figures whose spread over the volumes is told.
-SPREAD = {
-    "response_ns.all.mean": "mean_response_ns",
-    "response_ns.all.p99": "p99_response_ns",
-    "waf": "waf",
-    "flash.erases.total": "erases",
+# More volumes than this are told together; each of them where all runs are asked for.
+FEW = 4
+# Figures whose spread over the volumes is told: what tables call them, where a record has them, and how they
+# are shown.
+SPREAD: dict[str, Column] = {
+    "mean_response_ns": MEAN,
+    "p99_response_ns": P99,
+    "waf": WAF,
+    "erases": ERASES,
 }
 
 
@@ -41,7 +44,7 @@ class Spread(TypedDict):
 
 
 class Totals(TypedDict):
-    """One design on all volumes of a trace. Ratios are those of sums; None where there is nothing to divide by.
+    """One design on all volumes of a trace. Ratios are those of sums; None where nothing is divided by.
 
     Keys:
         requests: answered requests.
@@ -111,7 +114,7 @@ class Fleet:
         """What it comes to."""
         record, pages = self.row.record, self._sum("host_pages.read") + self._sum("host_pages.write")
         nand = record["config"]["nand"]
-        page = bytes_of(str(nand.get("mapping_unit") or nand["page_size"]))
+        page = units.bytes_of(str(nand.get("mapping_unit") or nand["page_size"]))
         hits = math.fsum((row.figure("hit_ratio.all") or 0) * _pages(row) for row in self.rows)
         timed = [one for row in self.rows if (one := row.figure("response_ns.all")) is not None]
         answers = sum(one["count"] for one in timed)
@@ -134,7 +137,7 @@ class Fleet:
             hit_ratio=_ratio(hits, pages),
             mean_response_ns=_ratio(math.fsum(one["mean"] * one["count"] for one in timed), answers),
             untrusted=sum(not row.trusted for row in self.rows),
-            spread={name: _spread(self.values(path)) for path, name in SPREAD.items()},
+            spread={name: _spread(self.values(column.path)) for name, column in SPREAD.items()},
         )
 
     def _sum(self, path: str) -> int:
@@ -152,6 +155,73 @@ def fleets_of(rows: Sequence[Row]) -> list[Fleet]:
             design = (row.trace, sha256, row.drive, row.ftl, row.scheme, str(row.buffer_bytes), *settings)
             found[design].setdefault(number, row)
     return [Fleet(tuple(volumes.values())) for volumes in found.values() if len(volumes) > 1]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The fleets of one trace as tables of texts: their heads, and their rows."""
+
+    title: str
+    totals: tuple[list[str], list[list[str]]]
+    spread: tuple[list[str], list[list[str]]]
+    # Columns from the left that name a design.
+    names: int
+
+
+def sheets_of(fleets: Sequence[Fleet]) -> list[Sheet]:
+    """What tables of fleets hold, one for each trace."""
+    traces: dict[str, list[Fleet]] = {}
+    for fleet in fleets:
+        traces.setdefault(fleet.row.trace, []).append(fleet)
+    return [_sheet(trace, designs) for trace, designs in traces.items()]
+
+
+def _sheet(trace: str, designs: Sequence[Fleet]) -> Sheet:
+    totals = [fleet.totals() for fleet in designs]
+    drives = list(dict.fromkeys(fleet.row.drive for fleet in designs))
+    volumes, requests = (max(one[key] for one in totals) for key in ("volumes", "requests"))
+    title = [trace, f"{volumes:,} volumes, a drive for each", f"{units.count(requests)} requests"]
+    found = {
+        "drive": [fleet.row.drive for fleet in designs],
+        "FTL": [fleet.row.ftl_in_full for fleet in designs],
+        "buffer": [_buffer(fleet.row.buffer_bytes) for fleet in designs],
+    }
+    heads = {head: cells for head, cells in found.items() if len(set(cells)) > 1}
+    heads["scheme"] = [fleet.name for fleet in designs]
+    names = [list(cells) for cells in zip(*heads.values(), strict=True)]
+    spread = []
+    for cells, one in zip(names, totals, strict=True):
+        shown = [(column, figures) for name, column in SPREAD.items() if (figures := one["spread"][name])]
+        for place, (column, figures) in enumerate(shown):
+            worst = figures["worst"]
+            values = (figures["median"], figures["p90"], worst["value"])
+            own = cells if place == 0 else [""] * len(cells)
+            spread.append([*own, column.title, *map(column.show, values), f"volume {worst['volume']}"])
+    return Sheet(
+        title=" · ".join([*title, *(drives if len(drives) == 1 else [])]),
+        totals=(
+            [*heads, "volumes", "written", "flash writes", "erases", "WAF", "hits", "mean"],
+            [[*cells, *_cells(one)] for cells, one in zip(names, totals, strict=True)],
+        ),
+        spread=([*heads, "of volumes", "median", "p90", "worst", "which"], spread),
+        names=len(heads),
+    )
+
+
+def _cells(one: Totals) -> list[str]:
+    return [
+        f"{one['volumes']:,}" + (f" ({one['untrusted']:,} !)" if one["untrusted"] else ""),
+        units.size(one["write_bytes"]),
+        units.count(one["flash_writes"]),
+        units.count(one["erases"]),
+        units.ratio(one["waf"]),
+        units.share(one["hit_ratio"]),
+        units.duration(one["mean_response_ns"]),
+    ]
+
+
+def _buffer(bytes_: int) -> str:
+    return units.size(bytes_) if bytes_ else "none"
 
 
 def totals_of(records: Sequence[Mapping[str, Any]]) -> list[Totals]:
@@ -176,7 +246,7 @@ def sentences_of(fleets: Sequence[Fleet]) -> list[str]:
         if len(rivals) < 2:
             continue
         shared = set.intersection(*(set(one.numbers) for one in rivals))
-        about = f"{trace}, {len(shared):,} volumes on {drive}, buffer {size(bytes_) if bytes_ else 'none'}"
+        about = f"{trace}, {len(shared):,} volumes on {drive}, buffer {_buffer(bytes_)}"
         if any(len(one.rows) > len(shared) for one in rivals):
             sentences.append(f"{about}: not all designs ran on the same volumes; totals differ in that, too")
         elif shared:
@@ -191,6 +261,8 @@ def _ahead(rivals: Sequence[Fleet]) -> str:
     figures = [float(one["mean_response_ns"] or 0) if timed else one["flash_writes"] for one in totals]
     order = sorted(range(len(rivals)), key=lambda index: figures[index])
     best, second = order[:2]
+    if figures[best] == figures[order[-1]]:
+        return f"all designs have the same {column.name} over all ({column.show(figures[best])})"
     first: Counter[int] = Counter()
     for values in zip(*(sorted(one.values(column.path), key=lambda v: v[1]) for one in rivals), strict=False):
         least = min(value for value, _ in values)

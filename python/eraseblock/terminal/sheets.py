@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from eraseblock.results.fleet import fleets_of
+from eraseblock.results.fleet import FEW, fleets_of
 from eraseblock.results.view import Row
-from eraseblock.terminal.fleet import FEW, print_fleets
+from eraseblock.terminal.fleet import print_fleets
 from eraseblock.terminal.showing import Showing
 from eraseblock.terminal.table import print_results
 from eraseblock.terminal.verdicts import print_advice, print_verdicts

@@ -339,8 +339,10 @@ impl Counts {
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
         let mut keeper = Keeper::new();
-        // Until the first request is left out, those selected are the whole.
-        let mut selected: Option<Tally> = (!selection.keeps_times()).then(Tally::default);
+        // Until the first request is left out, those selected are the whole; but for the requests of
+        // one volume by itself, whose times are those of the whole trace.
+        let apart = !selection.keeps_times() || matches!(records, Records::Part(_));
+        let mut selected: Option<Tally> = apart.then(Tally::default);
         while let Some(request) = records.next_request()? {
             let taken = selection.take(&request);
             see(taken.as_ref())?;
