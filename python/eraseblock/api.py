@@ -22,7 +22,7 @@ from eraseblock.results.shards import Shard
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.scheme import Scheme
-from eraseblock.sweep import Outcome, Watcher, split_errors
+from eraseblock.sweeps import Outcome, Watcher, split_errors
 
 
 class RunOptions(TypedDict, total=False):
@@ -168,7 +168,8 @@ def sweep(
 
     A keyword is a key of an experiment with `_` for its dots, such as `buffer_size`, `ftl_mapping`,
     `nand_channels`, `host_speedup`, `workload_volumes` or `seed` (docs/reference.md has all). The last axis
-    varies fastest. A combination that cannot be built is left out with a warning.
+    varies fastest; those outside tables, such as `seed`, and those of the workload come before all others. A
+    combination that cannot be built is left out with a warning.
 
     Args:
         workload: trace files, or data frames or arrays of requests (docs/python.md), one or several; or keys

@@ -152,10 +152,13 @@ def sweep_of(
     for key, value in given.items():
         *tables, name = key.split(".")
         table = whole
-        for part in tables:
+        for depth, part in enumerate(tables, 1):
             inner = table.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise _core.ConfigError(f"sweep: `{key}` is set within {part}, which is set as a whole, too")
+                outer = ".".join(tables[:depth])
+                raise _core.ConfigError(
+                    f"sweep: `{key}` is set within `{outer}`, which is set as a whole, too"
+                )
             table = inner
         if name in table and key != "preset":
             raise _core.ConfigError(f"sweep: `{key}` is given twice")

@@ -18,7 +18,7 @@ from eraseblock.results.record import Analysis, Record
 from eraseblock.results.runs import RunStore, opened
 from eraseblock.results.shards import Shard
 from eraseblock.results.store import make_folder
-from eraseblock.sweep import Outcome, Watcher, Way, run_all
+from eraseblock.sweeps import Outcome, Watcher, Way, run_all
 from eraseblock.volumes import each_volume, wants_each
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ def compare(
         traces: Trace files, plain or packed (.gz, .zst, .bz2, .xz).
     """
     from eraseblock.cli.deliver import deliver
-    from eraseblock.sweep import split_errors
+    from eraseblock.sweeps import split_errors
 
     designs, options = designs or DesignOptions(), options or RunOptions()
     comparison = Comparison(

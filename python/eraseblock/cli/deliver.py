@@ -15,7 +15,7 @@ from eraseblock.experiments import Experiment
 from eraseblock.results.missing import Missing, as_missing
 from eraseblock.results.store import fleet_json, records_json
 from eraseblock.running import Finished, finished
-from eraseblock.sweep import Outcome
+from eraseblock.sweeps import Outcome
 from eraseblock.terminal.caller import CommandLine
 from eraseblock.terminal.console import err, out, say_error
 
