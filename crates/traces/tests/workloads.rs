@@ -452,7 +452,7 @@ fn three_volumes(count: u32) -> String {
     let mut text = String::new();
     for number in 0..count {
         let volume = [1, 4, 4, 9, 1, 4][number as usize % 6];
-        let op = if number % 3 == 0 { 'r' } else { 'w' };
+        let op = if number % 4 == 0 { 'r' } else { 'w' };
         let place = number * 7 % 50;
         let _ = writeln!(text, "{volume},{place},512,{op},{}", f64::from(number + 10) * 0.25);
     }

@@ -24,7 +24,7 @@ Examples:
     eraseblock compare mysql.load.zst --device hbm-2010 --buffers hbm,bplru --sensitivity
     eraseblock compare big.ascii.zst --fit compact -o out/big
     eraseblock compare server.ebt --volumes 0,2 --ops write,flush --from 1h --until 2h
-    eraseblock compare fleet.csv.gz --format alibaba --volumes each --fit compact --buffers lru,fab -o out/fleet
+    eraseblock compare fleet.csv.gz --format alibaba --volumes busiest:20 --buffers lru,fab -o out/fleet
 """
 
 

@@ -21,7 +21,7 @@ from eraseblock.report.sensitivity import section_of
 from eraseblock.report.verdicts import verdicts_of
 from eraseblock.results.advice import Advice, advice_of
 from eraseblock.results.conclusion import conclusions_of
-from eraseblock.results.fleet import FEW, Fleet, fleets_of
+from eraseblock.results.fleet import FEW, Fleet, fleets_of, volume_of
 from eraseblock.results.headline import MEAN
 from eraseblock.results.missing import Missing
 from eraseblock.results.record import Record
@@ -80,7 +80,7 @@ def build_page(
         analysis: what other readings of the papers make of these runs, if they were tried.
         missing: runs that belong to these and have no results.
     """
-    fleets = fleets_of(rows_of(records))
+    fleets = fleets_of(rows_of(records)) if any(volume_of(one) is not None for one in records) else []
     kept = _shown(records, fleets)
     shown = [records[index] for index in kept]
     sources = [sources[index] for index in kept] if sources else []
