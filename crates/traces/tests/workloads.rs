@@ -514,8 +514,8 @@ fn volumes_are_chosen_by_number_or_by_their_requests() {
     assert_eq!(error, "workload.volumes: t.spc has no volume 2, only 1, 4, 9");
     let error = config("each").prepare(folder.path()).unwrap_err().to_string();
     assert!(error.contains("`each` stands for a run of each volume"), "{error}");
-    let many: String =
-        (0..100).map(|volume| format!("{},8,512,w,{volume}\n", 3 * volume)).collect();
+    let lines = (0..100).map(|volume| format!("{},8,512,w,{volume}\n", 3 * volume));
+    let many = lines.collect::<Vec<_>>().concat();
     let error = prepare(&many, config("50")).unwrap_err();
     let near = "t.spc has no volume 50, among its 100; the nearest numbers are 45, 48, 51, 54";
     assert_eq!(error, format!("workload.volumes: {near}"));

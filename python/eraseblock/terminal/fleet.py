@@ -12,13 +12,20 @@ from rich.text import Text
 from eraseblock.results.fleet import Fleet, sentences_of, sheets_of
 from eraseblock.terminal.names import styled
 
+# Of more designs than this, the spread of these figures alone is printed; the page has all.
+_IN_FULL = 4
+_FIRST = ("mean", "WAF")
+
 
 def print_fleets(console: Console, fleets: Sequence[Fleet]) -> None:
     """Print the totals of each trace's designs, the spread over volumes, and which design is ahead."""
     for sheet in sheets_of(fleets):
         console.print(Text(sheet.title, "bold", overflow="fold"))
-        for heads, rows in (sheet.totals, sheet.spread):
-            console.print(_table(heads, rows, sheet.names))
+        console.print(_table(*sheet.totals, sheet.names))
+        heads, rows = sheet.spread
+        if len(sheet.totals[1]) > _IN_FULL:
+            rows = [row for row in rows if row[sheet.names] in _FIRST]
+        console.print(_table(heads, rows, sheet.names))
         console.print()
     for sentence in sentences_of(fleets):
         console.print(styled(sentence))
