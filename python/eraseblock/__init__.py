@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eraseblock import trace
     from eraseblock._core import ConfigError, EraseblockError, InputError, Leave, Request, SimulationError
     from eraseblock.advice.ask import advise
-    from eraseblock.api import RunOptions, compare, run, schema, sensitivity, verdict
+    from eraseblock.api import RunOptions, compare, run, schema, sensitivity, sweep, verdict
     from eraseblock.device import Device
     from eraseblock.experiments import Experiment, resolve
     from eraseblock.names import registry
@@ -56,6 +56,7 @@ _HOMES = {
     "save_results": "eraseblock.outputs",
     "schema": "eraseblock.api",
     "sensitivity": "eraseblock.api",
+    "sweep": "eraseblock.api",
     "trace_info": "eraseblock.trace",
     "verdict": "eraseblock.api",
 }
@@ -89,6 +90,7 @@ __all__ = [
     "save_results",
     "schema",
     "sensitivity",
+    "sweep",
     "trace",
     "trace_info",
     "verdict",

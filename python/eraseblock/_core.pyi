@@ -53,6 +53,17 @@ def identify(
 ) -> str:
     """Say which record a resolved experiment will give, as JSON: `key`, and labels of its `trace`."""
 
+def volumes(
+    experiment_json: str,
+    base: str,
+    progress: Callable[[str, int, int], None] | None = None,
+    given: Requests | None = None,
+) -> list[int]:
+    """The volumes of which a resolved experiment wants a run each, in the order of the runs; or none."""
+
+def forget_volumes() -> None:
+    """Forget the traces whose volumes are kept apart."""
+
 def hopeless(
     experiment_json: str, scheme: Callable[[int, int, int], dict[str, Any]] | None = None
 ) -> str | None:

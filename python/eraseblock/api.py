@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
 
 from eraseblock import _core
-from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison
+from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison, sweep_of
 from eraseblock.experiments import Experiment, Sets, resolve
+from eraseblock.names import check, key_of
 from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
@@ -21,7 +22,7 @@ from eraseblock.results.shards import Shard
 from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.scheme import Scheme
-from eraseblock.sweep import Outcome, Watcher, split_errors
+from eraseblock.sweeps import Outcome, Watcher, split_errors
 
 
 class RunOptions(TypedDict, total=False):
@@ -151,12 +152,66 @@ def compare(
     listed = [str(one) if isinstance(one, str | Path) else one for one in (traces if several else [traces])]
     comparison = Comparison(listed, buffers, sizes, ftls, device, workload or {}, sets)
     experiments, left_out = comparison.without_hopeless()
+    return _buildable(experiments, options, events, left_out)
+
+
+def sweep(
+    workload: Any,
+    *,
+    device: str | Sequence[str] = DEFAULT_DEVICE,
+    sets: Sets = (),
+    events: str | Path | None = None,
+    options: RunOptions | None = None,
+    **axes: Any,
+) -> Results:
+    """Run a workload on every combination of settings, each a keyword: a list is an axis.
+
+    A keyword is a key of an experiment with `_` for its dots, such as `buffer_size`, `ftl_mapping`,
+    `nand_channels`, `host_speedup`, `workload_volumes` or `seed` (docs/reference.md has all). The last axis
+    varies fastest; those outside tables, such as `seed`, and those of the workload come before all others. A
+    combination that cannot be built is left out with a warning.
+
+    Args:
+        workload: trace files, or data frames or arrays of requests (docs/python.md), one or several; or keys
+            of the workload, such as `{"generate": {...}}`.
+        device: preset of the drive, or several.
+        sets: overrides such as `"host.speedup=2"`, or `{"host.speedup": 2}`.
+        events: as of `run`.
+        options: how they are run, as of `run`: `{"jobs": 2, "out": "out/sweep"}`.
+        axes: values by key; sizes and times with their units, as in `"4 MiB"`.
+
+    Raises:
+        ConfigError: there is no such key, or a value cannot be.
+        InputError: a trace that cannot be run.
+        SimulationError: a run that failed on the way; the others have run, and are stored.
+
+    Example:
+        >>> work = {"generate": {"kind": "zipf", "requests": 500, "footprint": "8 MiB"}}
+        >>> found = sweep(
+        ...     work, device="hbm-2010", buffer_scheme=["lru", "fab"], buffer_size=["1 MiB", "2 MiB"],
+        ...     precondition_state="empty",
+        ... )
+        >>> found.frame().select("config.buffer.scheme.kind", "config.buffer.size").rows()
+        [('lru', 1048576), ('lru', 2097152), ('fab', 1048576), ('fab', 2097152)]
+    """
+    given = {key_of(name): value for name, value in axes.items()}
+    experiments = sweep_of(workload, check(device, "devices", "device"), given, sets)
+    return _buildable(experiments, options or {}, events, {})
+
+
+def _buildable(
+    experiments: Sequence[Experiment],
+    options: RunOptions,
+    events: str | Path | None,
+    left_out: Mapping[str, list[str]],
+) -> Results:
+    """Run combinations, of which some may be refused with a warning."""
     done = _carry_out(experiments, options, events=events, missing=as_missing(left_out))
     failures, refusals = split_errors(done.outcomes)
     _raise_first(failures)
     sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
     for sentence in dict.fromkeys(sentences):
-        warnings.warn(f"refused: {sentence}", stacklevel=2)
+        warnings.warn(f"refused: {sentence}", stacklevel=3)
     return Results(cast(list[RunRecord], done.records))
 
 
@@ -183,6 +238,7 @@ def _carry_out(
         shard=None if (shard := options.get("shard")) is None else Shard.parse(shard, "shard"),
         sensitivity=sensitivity,
         cache=options.get("cache", True),
+        each_volume=True,
     )
     asked = Quiet(options.get("watcher"))
     with finished(experiments, handling, asked) as done:

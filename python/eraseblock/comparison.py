@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
 from eraseblock.experiments import Experiment, Sets, hopeless, resolve_mapping, texts_of, workload_of
 from eraseblock.names import as_list, check
 from eraseblock.piped import argument
+from eraseblock.requests import is_table
 from eraseblock.scheme import Scheme, is_scheme
 
 DEFAULT_DEVICE = "nvme-tlc"
@@ -131,6 +133,37 @@ def experiments_of(
         if (named := _at_option(error, source)) is not None:
             raise named from None
         raise
+
+
+def sweep_of(
+    workload: Any, presets: Sequence[str], given: Mapping[str, Any], sets: Sets = ()
+) -> list[Experiment]:
+    """Resolve a sweep: a workload on every combination of the values in `given`, by key."""
+    whole: dict[str, Any] = {"name": "sweep", "preset": presets}
+    several = list(workload) if isinstance(workload, list | tuple) else [workload]
+    if not several:
+        raise _core.ConfigError("sweep: needs at least one trace")
+    if isinstance(workload, Mapping) and not is_table(workload):
+        whole["workload"] = workload_of(workload)
+    elif any(isinstance(one, str | Path) for one in several):
+        whole["workload"] = {"path": [str(one) if isinstance(one, Path) else one for one in several]}
+    else:
+        whole["workload"] = {"given": [workload_of(one)["given"] for one in several]}
+    for key, value in given.items():
+        *tables, name = key.split(".")
+        table = whole
+        for depth, part in enumerate(tables, 1):
+            inner = table.setdefault(part, {})
+            if not isinstance(inner, dict):
+                outer = ".".join(tables[:depth])
+                raise _core.ConfigError(
+                    f"sweep: `{key}` is set within `{outer}`, which is set as a whole, too"
+                )
+            table = inner
+        if name in table and key != "preset":
+            raise _core.ConfigError(f"sweep: `{key}` is given twice")
+        table[name] = list(value) if isinstance(value, tuple) else value
+    return resolve_mapping(whole, "sweep", sets)
 
 
 def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | None:

@@ -33,6 +33,8 @@ class Experiment:
     # What stands in it by its hash alone: the requests of its workload, and its buffer scheme.
     given: _core.Requests | None = None
     scheme: Brought | None = None
+    # One of many volumes, of which nobody named this one.
+    of_fleet: bool = False
 
     @property
     def config(self) -> Config:
@@ -117,6 +119,8 @@ def resolve(
         sets: overrides such as `"host.speedup=2"` or `"seed=[1, 2]"`, or `{"seed": [1, 2]}`.
         workload: in the place of the experiment's own: a trace file, a data frame or arrays of requests
             (docs/python.md), or keys, such as `{"requests": frame, "fit": "compact"}`.
+
+    No trace is read: what is for each volume of one (`workload.volumes = "each"`) is one experiment still.
 
     Example:
         >>> drive = {"preset": "hbm-2010", "buffer": {"size": ["1 MiB", "4 MiB"]}}

@@ -93,3 +93,25 @@ def nearest(name: str, candidates: Sequence[str]) -> str:
     lower = {candidate.lower(): candidate for candidate in candidates}
     close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
     return f"; did you mean `{lower[close[0]]}`?" if close else ""
+
+
+def key_of(keyword: str) -> str:
+    """The key of an experiment for which a Python keyword stands: the same with `_` for each dot.
+
+    Raises:
+        ConfigError: there is no such key.
+
+    Example:
+        >>> key_of("nand_blocks_per_plane")
+        'nand.blocks_per_plane'
+    """
+    keys = {
+        str(option["name"]).replace(".", "_"): str(option["name"])
+        for section in sections()
+        for option in section["options"]
+    }
+    if keyword not in keys:
+        raise _core.ConfigError(
+            f"there is no setting `{keyword}`{nearest(keyword, list(keys))}; docs/reference.md has all keys"
+        )
+    return keys[keyword]

@@ -11,12 +11,15 @@ from typing import Any, cast
 from eraseblock import _core
 from eraseblock.readings.analysis import is_of
 from eraseblock.results.files import drop_parts, replace_file
+from eraseblock.results.fleet import totals_of
 from eraseblock.results.missing import Missing, write_missing
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.runs import has_runs
 from eraseblock.results.store import REPORT_NAME, make_folder, write_records
 
 SENSITIVITY_NAME = "sensitivity.json"
+# Totals over the volumes of a trace, and how far these are apart.
+FLEET_NAME = "fleet.json"
 
 
 def save_results(records: Sequence[Mapping[str, Any]], folder: str | Path) -> Path:
@@ -59,7 +62,18 @@ def write_results(
         if analysis is None:
             (folder / SENSITIVITY_NAME).unlink(missing_ok=True)
     write_missing(missing, folder)
+    _write_fleet(records, folder)
     return write_report(records, folder, analysis=analysis, missing=missing)
+
+
+def _write_fleet(records: Sequence[Record], folder: Path) -> None:
+    """Write what volumes come to together; where no design ran on several, there is no such file."""
+    drop_parts(folder / FLEET_NAME)
+    if totals := totals_of(records):
+        lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in totals)
+        replace_file(folder / FLEET_NAME, [f"[\n{lines}\n]\n".encode()])
+    else:
+        (folder / FLEET_NAME).unlink(missing_ok=True)
 
 
 def write_report(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,7 +18,8 @@ from eraseblock.results.record import Analysis, Record
 from eraseblock.results.runs import RunStore, opened
 from eraseblock.results.shards import Shard
 from eraseblock.results.store import make_folder
-from eraseblock.sweep import Outcome, Watcher, Way, run_all
+from eraseblock.sweeps import Outcome, Watcher, Way, run_all
+from eraseblock.volumes import each_volume, wants_each
 
 if TYPE_CHECKING:
     from eraseblock.readings.plan import Plan
@@ -93,6 +95,9 @@ class Handling:
     cache: bool = True
     # What is kept of each record in memory; all of it unless told otherwise.
     trim: Callable[[Record], Record] | None = None
+    # An experiment may stand for a run of each volume of its trace. Whoever counts on one outcome for each
+    # experiment does not say so.
+    each_volume: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,6 +172,10 @@ def finished(experiments: Sequence[Experiment], handling: Handling, caller: Call
         _check_shard(handling, words)
     if handling.cluster is not None:
         _check_cluster(handling, words)
+    if handling.each_volume and any(map(wants_each, experiments)):
+        with caller.watching(1) as watcher:
+            told = None if watcher is None else partial(watcher.update, 0)
+            experiments = each_volume(experiments, told)
     readings = _plan(experiments) if handling.sensitivity else None
     everything = experiments if readings is None else readings.experiments
     logs = logs_of(handling.events, everything)

@@ -53,7 +53,7 @@ from eraseblock.results.view import Row, rows_of
 
 # Running, as the command line does it.
 from eraseblock.running import Caller, Finished, Handling, Quiet, Words, finished
-from eraseblock.sweep import Outcome, Watcher, split_errors
+from eraseblock.sweeps import Outcome, Watcher, split_errors
 
 # A terminal.
 from eraseblock.terminal.caller import CommandLine

@@ -17,7 +17,7 @@ from conftest import SMALL_DRIVE
 import eraseblock
 from eraseblock import toolkit
 from eraseblock.experiments import Sets, resolve
-from eraseblock.sweep import run_all
+from eraseblock.sweeps import run_all
 
 SMALL = {
     "preset": "hbm-2010",

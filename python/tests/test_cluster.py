@@ -28,7 +28,7 @@ from eraseblock.cluster import worker
 from eraseblock.cluster.task import Content, Task, content_of
 from eraseblock.experiments import engine, resolve
 from eraseblock.results.store import read_records
-from eraseblock.sweep import OneRun
+from eraseblock.sweeps import OneRun
 
 # Much of it has no types.
 dask: Any = distributed
@@ -45,7 +45,7 @@ class Slow(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:  # noqa: ARG002
         import eraseblock.cluster.worker as module
-        from eraseblock.sweep import run_one
+        from eraseblock.sweeps import run_one
 
         def slowly(run: Any, progress: Any) -> str:
             with self.log.open("a", encoding="utf-8") as file:
@@ -57,7 +57,7 @@ class Slow(WorkerPlugin):
 
     def teardown(self, worker: Any) -> None:  # noqa: ARG002
         import eraseblock.cluster.worker as module
-        from eraseblock.sweep import run_one
+        from eraseblock.sweeps import run_one
 
         setattr(module, "run_one", run_one)  # noqa: B010
 

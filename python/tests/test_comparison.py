@@ -12,7 +12,7 @@ import pytest
 from eraseblock import ConfigError, InputError
 from eraseblock.comparison import DEFAULT_BUFFERS, Comparison
 from eraseblock.names import known, reconstructions
-from eraseblock.sweep import OneRun, Way, run_all
+from eraseblock.sweeps import OneRun, Way, run_all
 
 
 def test_what_need_not_be_waited_for_is_left_out_unless_it_is_named() -> None:

@@ -38,8 +38,8 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_there_are_twelve_recipes() -> None:
-    assert len(commands("cookbook.md")) == 12
+def test_there_are_thirteen_recipes() -> None:
+    assert len(commands("cookbook.md")) == 13
 
 
 @pytest.mark.parametrize("block", commands("cookbook.md"), ids=lambda block: block[0].partition(" --")[0])

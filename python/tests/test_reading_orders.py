@@ -14,7 +14,7 @@ from eraseblock.readings.analysis import analyse, is_of
 from eraseblock.readings.orders import Conclusion, compare, largest_change, rank
 from eraseblock.readings.plan import Plan, plan
 from eraseblock.results.record import Analysis
-from eraseblock.sweep import Outcome
+from eraseblock.sweeps import Outcome
 
 DRIVE = {
     "preset": "hbm-2010",

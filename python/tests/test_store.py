@@ -25,7 +25,7 @@ from eraseblock.results.files import replace_file
 from eraseblock.results.record import Record
 from eraseblock.results.runs import JOURNAL_NAME, RunId, RunStore, Wanted, opened, read_runs
 from eraseblock.results.store import read_records
-from eraseblock.sweep import Outcome, split_errors
+from eraseblock.sweeps import Outcome, split_errors
 
 DRIVE = {"preset": "hbm-2010", "nand": {"blocks_per_plane": 300}, "ftl": {"exported": "32 MiB"}}
 

@@ -115,6 +115,28 @@ fn forget_filled(py: Python<'_>) {
     py.detach(|| RUNNER.forget_filled());
 }
 
+/// The volumes of which a resolved experiment wants a run each, in the order of the runs; empty
+/// where it wants none. Reads the trace once for all of them; `progress` is that of `run`.
+#[pyfunction]
+#[pyo3(signature = (experiment_json, base, progress=None, given=None))]
+#[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+fn volumes(
+    py: Python<'_>,
+    experiment_json: String,
+    base: String,
+    progress: Option<Py<PyAny>>,
+    given: Option<PyRef<'_, Requests>>,
+) -> PyResult<Vec<u32>> {
+    let one = read(&experiment_json, given.as_deref())?;
+    watched(py, progress, |watch| RUNNER.volumes(&one, Path::new(&base), watch))
+}
+
+/// Forgets the traces whose volumes are kept apart.
+#[pyfunction]
+fn forget_volumes(py: Python<'_>) {
+    py.detach(|| RUNNER.forget_volumes());
+}
+
 /// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
 /// to the file `events`. With `share` other runs of this process can start from the same filled
 /// drive, which is kept for them; with `cache` other commands can, where filling it took long.
@@ -167,6 +189,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hopeless, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(forget_filled, module)?)?;
+    module.add_function(wrap_pyfunction!(volumes, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_volumes, module)?)?;
     #[cfg(unix)]
     last_resort::register(module)?;
     device::register(module)?;

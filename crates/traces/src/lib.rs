@@ -33,7 +33,7 @@ mod workload;
 mod write;
 
 pub use characterise::{CharacteriseOptions, Profile};
-pub use config::{FitMode, Given, Ops, Volumes, WorkloadConfig};
+pub use config::{FitMode, Given, Ops, Volumes, Which, WorkloadConfig};
 pub use error::TraceError;
 pub use fit::{DriveShape, FitReport, FittedWorkload, Requests, VolumePlace};
 pub use generate::{
@@ -45,7 +45,7 @@ pub use readers::{Disorder, Format, FormatChoice, NamedFormat, formats};
 pub use trace::{BadLines, Moved, OutOfOrder};
 pub use watch::Watch;
 pub use workload::{
-    Figures, LeftOut, SelectedRequests, TraceIdentity, TraceSummary, VolumeFigures, Workload,
+    Figures, LeftOut, SelectedRequests, Split, TraceIdentity, TraceSummary, VolumeFigures, Workload,
 };
 pub use write::{
     HeldVolumes, Holds, Losses, PackedWriter, Packing, Place, TraceWriter, WriteFormat,

@@ -446,3 +446,77 @@ proptest! {
         }
     }
 }
+
+/// Volumes 1, 4 and 9 by turns, in an order of their own.
+fn three_volumes(count: u32) -> String {
+    let mut text = String::new();
+    for number in 0..count {
+        let volume = [1, 4, 4, 9, 1, 4][number as usize % 6];
+        let op = if number % 4 == 0 { 'r' } else { 'w' };
+        let place = number * 7 % 50;
+        let _ = writeln!(text, "{volume},{place},512,{op},{}", f64::from(number + 10) * 0.25);
+    }
+    text
+}
+
+#[test]
+fn a_volume_kept_apart_is_the_volume_of_the_whole_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.spc"), three_volumes(60)).unwrap();
+    let whole = WorkloadConfig { path: Some("t.spc".to_owned()), ..WorkloadConfig::default() };
+    let split = whole.split(folder.path(), &mut |_| true).unwrap();
+    for config in [
+        whole.clone(),
+        WorkloadConfig { ops: Ops::W, skip: Some(1), first: Some(5), ..whole.clone() },
+        WorkloadConfig { from: Some(Nanos(3_000_000_000)), time_scale: 0.5, ..whole.clone() },
+        WorkloadConfig {
+            until_byte: Some(Bytes(10_000)),
+            until: Some(Nanos(9_000_000_000)),
+            ..whole
+        },
+    ] {
+        for volume in [1, 4, 9] {
+            let config = WorkloadConfig { volumes: Volumes::Only(vec![volume]), ..config.clone() };
+            let apart = split.workload(&config, &mut |_| true).unwrap();
+            let read = config.prepare(folder.path()).unwrap();
+            assert_eq!(apart.identity(), read.identity());
+            assert_eq!(apart.summary(), read.summary());
+            assert_eq!(apart.selected(), read.selected());
+            let requests = |workload: &Workload| workload.requests().map(Result::unwrap).collect();
+            let (apart, read): (Vec<_>, Vec<_>) =
+                (requests(&apart.without_memory()), requests(&read));
+            assert!(!apart.is_empty());
+            assert_eq!(apart, read);
+        }
+    }
+}
+
+#[test]
+fn volumes_are_chosen_by_number_or_by_their_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.spc"), three_volumes(60)).unwrap();
+    let config = |volumes: &str| WorkloadConfig {
+        path: Some("t.spc".to_owned()),
+        volumes: volumes.parse().unwrap(),
+        ..WorkloadConfig::default()
+    };
+    let split = config("each").split(folder.path(), &mut |_| true).unwrap();
+    for (volumes, numbers) in [
+        ("each", vec![1, 4, 9]),
+        ("each:9,1", vec![1, 9]),
+        ("busiest:2", vec![4, 1]),
+        ("busiest:20", vec![4, 1, 9]),
+        ("1", vec![]),
+    ] {
+        assert_eq!(split.volumes(&config(volumes)).unwrap(), numbers);
+    }
+    let error = split.volumes(&config("each:2")).unwrap_err().to_string();
+    assert_eq!(error, "workload.volumes: t.spc has no volume 2, only 1, 4, 9");
+    let error = config("each").prepare(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("`each` stands for a run of each volume"), "{error}");
+    let lines = (0..100).map(|volume| format!("{},8,512,w,{volume}\n", 3 * volume));
+    let many = lines.collect::<Vec<_>>().concat();
+    let error = prepare(&many, config("50")).unwrap_err();
+    let near = "t.spc has no volume 50, among its 100; the nearest numbers are 45, 48, 51, 54";
+    assert_eq!(error, format!("workload.volumes: {near}"));
+}

@@ -16,7 +16,7 @@ from eraseblock.results.advice import advice_of
 from eraseblock.results.record import Record
 from eraseblock.results.view import Row, rows_of
 from eraseblock.running import Caller, Handling, finished
-from eraseblock.sweep import Outcome, split_errors
+from eraseblock.sweeps import Outcome, split_errors
 
 # Write amplification that is asked for, unless told otherwise.
 WAF = 2.0

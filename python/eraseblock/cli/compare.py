@@ -24,6 +24,7 @@ Examples:
     eraseblock compare mysql.load.zst --device hbm-2010 --buffers hbm,bplru --sensitivity
     eraseblock compare big.ascii.zst --fit compact -o out/big
     eraseblock compare server.ebt --volumes 0,2 --ops write,flush --from 1h --until 2h
+    eraseblock compare fleet.csv.gz --format alibaba --volumes busiest:20 --buffers lru,fab -o out/fleet
 """
 
 
@@ -66,7 +67,7 @@ def compare(
         traces: Trace files, plain or packed (.gz, .zst, .bz2, .xz).
     """
     from eraseblock.cli.deliver import deliver
-    from eraseblock.sweep import split_errors
+    from eraseblock.sweeps import split_errors
 
     designs, options = designs or DesignOptions(), options or RunOptions()
     comparison = Comparison(

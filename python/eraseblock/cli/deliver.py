@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +13,16 @@ from eraseblock import _core
 from eraseblock.cli.options import RunOptions
 from eraseblock.experiments import Experiment
 from eraseblock.results.missing import Missing, as_missing
-from eraseblock.results.store import records_json
+from eraseblock.results.store import fleet_json, records_json
 from eraseblock.running import Finished, finished
-from eraseblock.sweep import Outcome
+from eraseblock.sweeps import Outcome
 from eraseblock.terminal.caller import CommandLine
 from eraseblock.terminal.console import err, out, say_error
 
 if TYPE_CHECKING:
     from eraseblock.terminal.showing import Showing
 
+_NUMBER = re.compile(r"\d[\d.,]*(?: ?[kKMGT]i?B)?")
 # Tells failures from refusals.
 Judge = Callable[[Sequence[Outcome]], tuple[list[Outcome], list[Outcome]]]
 
@@ -39,7 +42,8 @@ def deliver(
         from eraseblock.explain.sentence import asked
 
         experiments = asked(experiments)
-    with finished(experiments, options.handling(), CommandLine()) as done:
+    handling = replace(options.handling(), each_volume=True)
+    with finished(experiments, handling, CommandLine()) as done:
         for sentence in (done.found, done.left_out):
             if sentence:
                 say_error(sentence)
@@ -85,6 +89,10 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
 
 def _json(done: Finished) -> str:
     if done.analysis is None:
+        if any(outcome.experiment.of_fleet for outcome in done.outcomes):
+            from eraseblock.results.fleet import totals_of
+
+            return fleet_json(totals_of(done.records), done.records)
         return records_json(done.records)
     from eraseblock.outputs import analysis_json
 
@@ -93,12 +101,9 @@ def _json(done: Finished) -> str:
 
 def _print_tables(done: Finished, showing: Showing) -> None:
     from eraseblock.results.view import rows_of
-    from eraseblock.terminal.table import print_results
-    from eraseblock.terminal.verdicts import print_verdicts
+    from eraseblock.terminal.sheets import print_sheets
 
-    rows = rows_of(done.records)
-    print_results(out(), rows, showing)
-    print_verdicts(out(), rows, showing.sort, in_full=showing.everything)
+    print_sheets(out(), rows_of(done.records), showing)
     if done.analysis is not None:
         from eraseblock.terminal.sensitivity import print_sensitivity
 
@@ -117,11 +122,25 @@ def _say_missing(missing: Sequence[Missing], failures: Sequence[Outcome], runs: 
 
 
 def _missing(outcomes: Sequence[Outcome], names: dict[int, str], *, refused: bool) -> list[Missing]:
-    """Each sentence once, with the runs that it stopped."""
+    """Each sentence once, with the runs that it stopped.
+
+    Of many volumes, sentences that differ in numbers alone are one.
+    """
     found: dict[str, dict[str, None]] = {}
+    sentences: dict[str, dict[str, None]] = {}
     for outcome in outcomes:
-        found.setdefault(str(outcome.error), {})[names[id(outcome)]] = None
-    return [Missing(refused, sentence, list(runs)) for sentence, runs in found.items()]
+        alike, run = str(outcome.error), names[id(outcome)]
+        if outcome.experiment.of_fleet:
+            alike = _NUMBER.sub("#", alike)
+            run = f"volume {outcome.experiment.config['workload']['volumes']}: {run}"
+        found.setdefault(alike, {})[run] = None
+        sentences.setdefault(alike, {})[str(outcome.error)] = None
+    return [Missing(refused, _first(list(sentences[alike])), list(runs)) for alike, runs in found.items()]
+
+
+def _first(sentences: Sequence[str]) -> str:
+    more = len(sentences) - 1
+    return f"{sentences[0]} (and {more} alike, with other numbers)" if more else sentences[0]
 
 
 def _count(sentence: str, outcomes: Sequence[Outcome]) -> int:

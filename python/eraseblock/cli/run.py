@@ -27,7 +27,7 @@ def run(experiment: Path, /, *, options: Running = None) -> int:
     """
     from eraseblock.cli.deliver import deliver
     from eraseblock.experiments import resolve
-    from eraseblock.sweep import all_failures
+    from eraseblock.sweeps import all_failures
 
     options = options or RunOptions()
     return deliver(resolve(experiment, sets=options.set_ or []), options, all_failures)

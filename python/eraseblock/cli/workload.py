@@ -15,7 +15,10 @@ class WorkloadOptions:
     format: Annotated[str | None, Parameter(help="Trace format; see `eraseblock list formats`.")] = None
     volumes: Annotated[
         str | None,
-        Parameter(help="A trace of several disks: concat (default), or the numbers of some, as in 0,2,5-7."),
+        Parameter(
+            help="A trace of several disks: concat (default), or the numbers of some, as in 0,2,5-7; "
+            "a drive for each: each, each:0,2,5-7 or busiest:20."
+        ),
     ] = None
     ops: Annotated[
         str | None,

@@ -20,7 +20,7 @@ from uuid import uuid4
 from eraseblock import _core
 from eraseblock.cluster.task import Content, Ended, Task, content_of, plugin_name
 from eraseblock.experiments import unreadable
-from eraseblock.sweep import OneRun, run_one
+from eraseblock.sweeps import OneRun, run_one
 
 # A client of Dask's and a future of its, most of whose methods have no types.
 Client = Any

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eraseblock import _core
-from eraseblock.sweep import OneRun
+from eraseblock.sweeps import OneRun
 
 
 @dataclass(frozen=True)

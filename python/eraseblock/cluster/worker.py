@@ -17,7 +17,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 from eraseblock import _core
 from eraseblock.cluster.task import Content, Ended, Task, content_of, plugin_name
 from eraseblock.pool import Progress, StoppedError
-from eraseblock.sweep import OneRun, run_one
+from eraseblock.sweeps import OneRun, run_one
 
 # What was sent here, by hash; and what files that the caller named were seen to hold, by their state.
 _sent: dict[str, Path] = {}

@@ -17,7 +17,7 @@ from eraseblock.readings.plan import Choice, Plan, Reading, without
 from eraseblock.results.headline import COLUMNS, Column, Good
 from eraseblock.results.record import Analysis, Record
 from eraseblock.results.view import Row, rows_of
-from eraseblock.sweep import Outcome
+from eraseblock.sweeps import Outcome
 
 # The figures that conclusions are about. Programs go with WAF: designs of a contest serve the same requests.
 METRICS: tuple[tuple[Column, Good], ...] = tuple(

@@ -14,17 +14,22 @@ from eraseblock.report.assets import asset, template
 from eraseblock.report.columns import axes_of, figures_of, keys_of, sentences_of, settings_of
 from eraseblock.report.commands import commands_of
 from eraseblock.report.details import details_of, pack
+from eraseblock.report.fleet import fleet_of
 from eraseblock.report.palette import colours
 from eraseblock.report.sensitivity import section_of
 from eraseblock.report.verdicts import verdicts_of
 from eraseblock.results.advice import Advice, advice_of
 from eraseblock.results.conclusion import conclusions_of
+from eraseblock.results.fleet import FEW, Fleet, fleets_of, volume_of
+from eraseblock.results.headline import MEAN
 from eraseblock.results.missing import Missing
 from eraseblock.results.record import Record
 from eraseblock.results.view import rows_of
 
 # More runs than this would make a page that is too large; those left out are counted in it.
 MOST_RUNS = 10_000
+# More volumes of a trace than this, each on a drive of its own, are told together, and not run by run.
+MOST_VOLUMES = 50
 # In the order in which they need each other; `main` starts the page.
 _SCRIPTS = (
     "dom",
@@ -75,11 +80,16 @@ def build_page(
         analysis: what other readings of the papers make of these runs, if they were tried.
         missing: runs that belong to these and have no results.
     """
-    shown = records[:MOST_RUNS]
+    fleets = fleets_of(rows_of(records)) if any(volume_of(one) is not None for one in records) else []
+    kept = _shown(records, fleets)
+    shown = [records[index] for index in kept]
+    sources = [sources[index] for index in kept] if sources else []
     rows = rows_of(shown)
     details = details_of(shown)
     axes = axes_of(rows, sources or [""] * len(rows))
-    conclusions = conclusions_of(rows)
+    # Of many volumes, what they come to together says more than each does.
+    told = {id(row.record) for fleet in fleets if len(fleet.rows) > FEW for row in fleet.rows}
+    conclusions = conclusions_of([row for row in rows if id(row.record) not in told])
     name = next((str(record["name"]) for record in shown if record.get("name")), "results")
     data = {
         "name": name,
@@ -90,7 +100,7 @@ def build_page(
         "merged": details.merged,
         "keys": keys_of(shown),
         "axes": axes,
-        "counts": conclusions[0].column.path if conclusions else "",
+        "counts": conclusions[0].column.path if conclusions else (MEAN.path if fleets else ""),
         "figures": figures_of(shown),
         "config": settings_of([record["config"] for record in shown]),
         "traces": settings_of([record["trace"] for record in shown]),
@@ -109,12 +119,22 @@ def build_page(
         counts=_counts(axes, len(rows)),
         drives=list(dict.fromkeys(row.drive for row in rows)),
         verdicts=verdicts_of(conclusions),
+        fleet=fleet_of(fleets),
         advice=[_shortened(item) for item in advice_of(rows)],
         left_out=data["left_out"],
         missing=[_listed(one) for one in missing],
         section=None if analysis is None else section_of(analysis),
         version=data["version"],
     )
+
+
+def _shown(records: Sequence[Record], fleets: Sequence[Fleet]) -> list[int]:
+    """Places of the runs that the page shows one by one: of many volumes the busiest."""
+    left_out: set[int] = set()
+    for fleet in fleets:
+        ordered = sorted(fleet.rows, key=lambda row: -int(row.figure("trace.requests") or 0))
+        left_out |= {id(row.record) for row in ordered[MOST_VOLUMES:]}
+    return [index for index, record in enumerate(records) if id(record) not in left_out][:MOST_RUNS]
 
 
 def _counts(axes: Sequence[dict[str, Any]], runs: int) -> list[str]:

@@ -33,16 +33,16 @@ def verdicts_of(conclusions: Sequence[Conclusion]) -> list[Told]:
     told = [
         Told(
             f"{one.title}, under {one.trace}" if several else one.title,
-            tuple(map(_marked, one.sentences)),
+            tuple(map(marked, one.sentences)),
             place < _OPEN,
         )
         for place, one in enumerate(saying)
     ]
     between = drives_of(saying)
-    return [*told, Told("Between drives", tuple(map(_marked, between)), True)] if between else told
+    return [*told, Told("Between drives", tuple(map(marked, between)), True)] if between else told
 
 
-def _marked(sentence: str) -> Markup:
+def marked(sentence: str) -> Markup:
     """The sentence with its subject and all names in bold; whatever a trace is called, it is text."""
     subject, colon, rest = sentence.partition(": ")
     if not colon or len(subject) >= _LONGEST_SUBJECT:

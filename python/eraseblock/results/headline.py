@@ -36,6 +36,7 @@ class Column:
 
 
 MEAN = Column("mean", "response_ns.all.mean", units.duration, noun="mean response", parts="response_sum_ns")
+P99 = Column("p99", "response_ns.all.p99", units.duration, noun="99th percentile of responses")
 HITS = Column("hits", "hit_ratio.all", units.share, "high", "bound.hit_ratio", "hit ratio", "hit_pages")
 ERASES = Column("erases", "flash.erases.total", units.count, bound="bound.erases", parts="erases")
 WAF = Column("WAF", "waf", units.ratio, bound="bound.waf", noun="write amplification", parts="programs")
@@ -51,7 +52,7 @@ FLUSHES = Column("pages/flush", "flush_pages.after_padding.mean", units.pages, N
 # What a table shows unless told otherwise.
 COLUMNS = (
     MEAN,
-    Column("p99", "response_ns.all.p99", units.duration, noun="99th percentile of responses"),
+    P99,
     HITS,
     ERASES,
     WAF,

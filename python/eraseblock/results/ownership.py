@@ -18,6 +18,7 @@ NAMES = (
     "engine.json",
     "sensitivity.json",
     "missing.json",
+    "fleet.json",
     "reproduction.json",
     "advice.html",
 )

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from eraseblock.results.conclusion import conclusions_of, drives_of
+from eraseblock.results.fleet import Totals, fleets_of
 from eraseblock.results.frame import Kind, frame
 from eraseblock.results.headline import COLUMNS, Column, column_named
 from eraseblock.results.record import Record, RunRecord
@@ -35,6 +36,14 @@ class Results(list[RunRecord]):
     def frame(self, kind: Kind = "polars") -> Any:
         """A data frame, one row for each run; as `eb.frame`."""
         return frame(self, kind)
+
+    def fleet(self) -> list[Totals]:
+        """What the volumes of a trace come to together: totals and spread of each design that ran on several.
+
+        Empty where no design has a run for each of several volumes (`workload.volumes = "each"`). Ratios are
+        those of sums; `eb.frame` makes a data frame of it.
+        """
+        return [one.totals() for one in fleets_of(self._rows())]
 
     def _rows(self) -> list[Row]:
         return rows_of(cast(list[Record], self))

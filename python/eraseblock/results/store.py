@@ -35,6 +35,11 @@ def records_json(records: Sequence[Record]) -> str:
     return f"[\n{lines}\n]\n" if lines else "[]\n"
 
 
+def fleet_json(totals: Sequence[Any], records: Sequence[Record]) -> str:
+    """The totals over volumes and the records of these as one JSON object."""
+    return f'{{"fleet": {json.dumps(totals, ensure_ascii=False)},\n"records": {records_json(records)}}}\n'
+
+
 def make_folder(folder: Path) -> None:
     """Create the folder of results, before any work is done for it; refuse one with files of others."""
     check_owner(folder)

@@ -6,7 +6,7 @@ import sys
 from contextlib import AbstractContextManager
 
 from eraseblock.running import Words
-from eraseblock.sweep import Watcher
+from eraseblock.sweeps import Watcher
 from eraseblock.terminal.console import say_error
 from eraseblock.terminal.progress import ProgressLines
 

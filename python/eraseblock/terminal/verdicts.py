@@ -22,12 +22,7 @@ def print_verdicts(
     console: Console, rows: Sequence[Row], column: Column | None = None, *, in_full: bool = False
 ) -> None:
     """Print what is not to be trusted, then what the rest comes to."""
-    for advice in advice_of(rows):
-        head = Text("not trusted: ", "bold red") if advice.distrust else Text("warning: ", "bold yellow")
-        # What befalls few runs has a word; what befalls most of them is what to mend first.
-        short = not in_full and advice.distrust and 2 * advice.count < len(rows)
-        sentence = _FIRST_CLAUSE.split(advice.sentence)[0] if short else advice.sentence
-        console.print(head + Text(f"{advice.runs}: {sentence}"))
+    print_advice(console, rows, in_full=in_full)
     conclusions = [one for one in conclusions_of(rows, column) if one.sentences]
     several = len({one.trace for one in conclusions}) > 1
     for one in conclusions:
@@ -38,3 +33,13 @@ def print_verdicts(
             console.print(Padding(styled(sentence), (0, 0, 0, 2)))
     for sentence in drives_of(conclusions):
         console.print(styled(sentence))
+
+
+def print_advice(console: Console, rows: Sequence[Row], *, in_full: bool = False) -> None:
+    """Print what is not to be trusted, and what else runs warn of."""
+    for advice in advice_of(rows):
+        head = Text("not trusted: ", "bold red") if advice.distrust else Text("warning: ", "bold yellow")
+        # What befalls few runs has a word; what befalls most of them is what to mend first.
+        short = not in_full and advice.distrust and 2 * advice.count < len(rows)
+        sentence = _FIRST_CLAUSE.split(advice.sentence)[0] if short else advice.sentence
+        console.print(head + Text(f"{advice.runs}: {sentence}"))

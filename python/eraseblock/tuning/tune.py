@@ -9,7 +9,7 @@ from typing import Any
 from eraseblock.advice.case import Case
 from eraseblock.comparison import Comparison, command_line
 from eraseblock.results import units
-from eraseblock.sweep import Outcome
+from eraseblock.sweeps import Outcome
 from eraseblock.tuning.goals import Design, Goals, front, spare_of, written_until_worn
 from eraseblock.tuning.search import search
 from eraseblock.tuning.space import Point, Space

@@ -10,6 +10,8 @@ mod info;
 mod laws;
 mod record;
 mod session;
+mod splits;
+mod stamp;
 mod waiting;
 mod workloads;
 
@@ -22,7 +24,7 @@ use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::idle::{Idle, warning};
 use eraseblock_core::device::{AHEAD, Device, DeviceError, Options, nothing_measured};
 use eraseblock_core::metrics::report::Report;
-use eraseblock_traces::{DriveShape, FittedWorkload, Given, Workload};
+use eraseblock_traces::{DriveShape, FittedWorkload, Given, Volumes, Workload};
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -35,7 +37,8 @@ use filled::FilledDrives;
 pub use info::{InfoOptions, trace_info};
 pub use record::Record;
 pub use session::{Answers, Response, Session};
-use workloads::{Stamp, Workloads, changed};
+use stamp::{Stamp, changed};
+use workloads::Workloads;
 
 /// Version of the engine, and a hash of the source that decides its results: two builds with the
 /// same one give the same records.
@@ -119,6 +122,31 @@ impl Runner {
         let trace = [("name", identity.name.clone()), ("evidence", identity.evidence.clone())];
         let key = experiment.key_with_content(identity.format, &identity.sha256);
         Ok(Identity { key, trace: BTreeMap::from(trace) })
+    }
+
+    /// The volumes of the experiment's trace of which it wants a run each, in the order of the
+    /// runs; none where it does not. The trace is read once for all of them, and its volumes stay
+    /// apart until [`Self::forget_volumes`].
+    ///
+    /// # Errors
+    /// Says what is wrong with the workload, and which volume that it names is not there.
+    pub fn volumes(
+        &self,
+        experiment: &Experiment,
+        base: &Path,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Vec<u32>, RunError> {
+        let workload = &experiment.workload;
+        if !matches!(workload.volumes, Volumes::Each(_)) {
+            return Ok(Vec::new());
+        }
+        let mut read = |passed| progress(reading(passed)).is_continue();
+        Ok(self.workloads.split(workload, base, &mut read)?.volumes(workload)?)
+    }
+
+    /// Forgets the traces whose volumes are kept apart.
+    pub fn forget_volumes(&self) {
+        self.workloads.forget_splits();
     }
 
     /// Forgets what was made of requests that a program gave, and holds no longer.

@@ -1,13 +1,13 @@
 //! Reads each workload once, however many runs of a process replay it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
-use eraseblock_traces::{Given, TraceError, Watch, Workload, WorkloadConfig};
+use eraseblock_traces::{Given, Split, TraceError, Watch, Workload, WorkloadConfig};
 
 use super::RunError;
+use super::splits::Splits;
+use super::stamp::{Stamp, changed};
 use super::waiting::lock;
 
 /// Workloads remembered at most; a sweep that has more of them reads the oldest again.
@@ -17,6 +17,7 @@ const KEPT: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
     entries: Mutex<Vec<Arc<Entry>>>,
+    splits: Splits,
 }
 
 /// A workload, or why it cannot be read. Whoever holds the lock of an empty one is reading it.
@@ -29,34 +30,6 @@ struct Entry {
 }
 
 type Found = Option<Result<Arc<Workload>, Arc<TraceError>>>;
-
-/// What changes when somebody writes to a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp {
-    bytes: u64,
-    modified: Option<SystemTime>,
-    /// Inode, and the time of its last change in ns.
-    inode: (u64, i128),
-}
-
-impl Stamp {
-    /// The state of a workload's file now; none for a generator, or where there is no such file.
-    pub fn of(config: &WorkloadConfig, base: &Path) -> Option<Self> {
-        let meta = fs::metadata(base.join(config.path.as_deref()?)).ok()?;
-        Some(Self { bytes: meta.len(), modified: meta.modified().ok(), inode: inode(&meta) })
-    }
-}
-
-#[cfg(unix)]
-fn inode(meta: &fs::Metadata) -> (u64, i128) {
-    use std::os::unix::fs::MetadataExt;
-    (meta.ino(), i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()))
-}
-
-#[cfg(not(unix))]
-fn inode(_: &fs::Metadata) -> (u64, i128) {
-    (0, 0)
-}
 
 impl Workloads {
     /// The workload as its file is now, and the state of that file. Read anew only where the file
@@ -77,7 +50,11 @@ impl Workloads {
         if let Some(known) = &*found {
             return Ok((known.clone()?, file));
         }
-        let read = config.prepare_watched(base, watch).map(Arc::new);
+        let read = match self.splits.find(config, base, file.as_ref(), watch)? {
+            Some(split) => split.workload(config, watch),
+            None => config.prepare_watched(base, watch),
+        };
+        let read = read.map(Arc::new);
         if Stamp::of(config, base) != file {
             return Err(changed(config));
         }
@@ -88,8 +65,30 @@ impl Workloads {
         }
     }
 
+    /// The trace of `config`, its volumes apart.
+    pub fn split(
+        &self,
+        config: &WorkloadConfig,
+        base: &Path,
+        watch: Watch<'_>,
+    ) -> Result<Arc<Split>, RunError> {
+        self.splits.get(config, base, watch)
+    }
+
+    /// Forgets the traces whose volumes are kept apart, and what was made of them.
+    pub fn forget_splits(&self) {
+        self.splits.forget();
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| {
+            let found = entry.found.try_lock().ok();
+            let workload = found.as_ref().and_then(|found| found.as_ref()?.as_ref().ok());
+            !workload.is_some_and(|workload| workload.is_part())
+        });
+    }
+
     /// Forgets what was made of requests that a program gave.
     pub fn forget(&self, given: &Given) {
+        self.splits.forget_given(given);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.config.given.as_ref() != Some(given));
     }
@@ -116,11 +115,6 @@ impl Workloads {
         entries.push(entry.clone());
         entry
     }
-}
-
-/// The file is another one than a moment ago.
-pub(super) fn changed(config: &WorkloadConfig) -> RunError {
-    RunError::Changed(config.path.clone().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 /// Appends the nibbles, the first in the low half of a byte; the last byte of an odd number ends
 /// with 0.
-pub(super) fn put_nibbles(nibbles: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn put_nibbles(nibbles: &[u8], out: &mut Vec<u8>) {
     out.extend(nibbles.chunks(2).map(|pair| pair[0] | pair.get(1).map_or(0, |high| high << 4)));
 }
 
 /// Takes `count` nibbles from the beginning of `bytes`.
-pub(super) fn take_nibbles<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+pub(crate) fn take_nibbles<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (nibbles, rest) = bytes.split_at_checked(count.div_ceil(2))?;
     if count % 2 == 1 && nibbles[count / 2] >> 4 != 0 {
         return None;
@@ -17,7 +17,7 @@ pub(super) fn take_nibbles<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a
 }
 
 /// Appends a column of numbers.
-pub(super) fn put_numbers(numbers: &[u64], out: &mut Vec<u8>) {
+pub(crate) fn put_numbers(numbers: &[u64], out: &mut Vec<u8>) {
     let width = |number: u64| 8 - number.leading_zeros() as u8 / 8;
     let widths: Vec<u8> = numbers.iter().map(|&number| width(number)).collect();
     put_nibbles(&widths, out);
@@ -41,7 +41,7 @@ const MASKS: [u64; 9] = [
 
 /// Takes a column of `count` numbers from the beginning of `bytes` into `out`, which it empties
 /// first.
-pub(super) fn take_numbers(bytes: &mut &[u8], count: usize, out: &mut Vec<u64>) -> Option<()> {
+pub(crate) fn take_numbers(bytes: &mut &[u8], count: usize, out: &mut Vec<u64>) -> Option<()> {
     let widths = take_nibbles(bytes, count)?;
     out.clear();
     let mut at = 0;

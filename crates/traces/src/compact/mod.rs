@@ -12,6 +12,7 @@ mod header;
 mod writer;
 
 pub(crate) use block::Columns;
+pub(crate) use columns::{put_nibbles, put_numbers, take_nibbles, take_numbers};
 pub(crate) use header::{HEADER_HEAD, MAGIC, MAX_PROVENANCE, provenance};
 pub(crate) use writer::CompactWriter;
 

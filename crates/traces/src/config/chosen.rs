@@ -122,9 +122,23 @@ pub enum Volumes {
     Concat,
     /// These, in ascending order: one at its own addresses, several one after another.
     Only(Vec<u32>),
+    /// Each of these in a run of its own. Whoever makes the runs puts a number in its place.
+    Each(Which),
 }
 
-const EXPECTED_VOLUMES: &str = "\"concat\", the number of a volume, or several as in \"0,2,5-7\"";
+/// Of which volumes there is a run each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// All, in ascending order.
+    All,
+    /// These, in ascending order.
+    Named(Vec<u32>),
+    /// So many of those with the most requests, the busiest first.
+    Busiest(u32),
+}
+
+const EXPECTED_VOLUMES: &str = "\"concat\", the number of a volume, several as in \"0,2,5-7\", or \
+    for a run of each \"each\", \"each:0,2,5-7\" or \"busiest:20\"";
 
 /// Ranges are written out; more volumes than this would be a slip of the pen.
 const MAX_RANGE: u32 = 1 << 16;
@@ -135,8 +149,17 @@ impl Volumes {
     #[must_use]
     pub fn contain(&self, volume: u32) -> bool {
         match self {
-            Self::Concat => true,
+            Self::Concat | Self::Each(_) => true,
             Self::Only(numbers) => numbers.binary_search(&volume).is_ok(),
+        }
+    }
+
+    /// The volume that is replayed alone, if one is.
+    #[must_use]
+    pub fn single(&self) -> Option<u32> {
+        match self {
+            Self::Only(numbers) if numbers.len() == 1 => Some(numbers[0]),
+            _ => None,
         }
     }
 }
@@ -145,33 +168,54 @@ impl FromStr for Volumes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "concat" {
-            return Ok(Self::Concat);
-        }
-        let mut numbers = Vec::new();
-        for part in text.split(',').map(str::trim) {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
-                (Ok(first), Ok(last)) if first <= last && last - first < MAX_RANGE => {
-                    numbers.extend(first..=last);
-                }
-                _ => return Err(format!("found `{text}`, expected {EXPECTED_VOLUMES}")),
-            }
-        }
-        numbers.sort_unstable();
-        numbers.dedup();
-        Ok(Self::Only(numbers))
+        let found = match text.split_once(':').map(|(way, which)| (way.trim(), which)) {
+            None if text == "concat" => Some(Self::Concat),
+            None if text == "each" => Some(Self::Each(Which::All)),
+            None => numbers_of(text).map(Self::Only),
+            Some(("each", some)) => numbers_of(some).map(Which::Named).map(Self::Each),
+            Some(("busiest", count)) => count
+                .trim()
+                .parse()
+                .ok()
+                .filter(|&count| count > 0)
+                .map(Which::Busiest)
+                .map(Self::Each),
+            Some(_) => None,
+        };
+        found.ok_or_else(|| format!("found `{text}`, expected {EXPECTED_VOLUMES}"))
     }
+}
+
+/// Numbers and ranges of them between commas, in ascending order.
+fn numbers_of(text: &str) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: u32 = first.trim().parse().ok()?;
+        let last: u32 = last.trim().parse().ok()?;
+        if first > last || last - first >= MAX_RANGE {
+            return None;
+        }
+        numbers.extend(first..=last);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Some(numbers)
+}
+
+fn listed(numbers: &[u32]) -> String {
+    let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
+    numbers.join(",")
 }
 
 impl fmt::Display for Volumes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Concat => f.write_str("concat"),
-            Self::Only(numbers) => {
-                let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
-                f.write_str(&numbers.join(","))
-            }
+            Self::Only(numbers) => f.write_str(&listed(numbers)),
+            Self::Each(Which::All) => f.write_str("each"),
+            Self::Each(Which::Named(numbers)) => write!(f, "each:{}", listed(numbers)),
+            Self::Each(Which::Busiest(count)) => write!(f, "busiest:{count}"),
         }
     }
 }
@@ -226,8 +270,8 @@ impl JsonSchema for Volumes {
         json_schema!({
             "description": EXPECTED_VOLUMES,
             "oneOf": [
-                {"type": "string", "pattern": "^(concat|[0-9]+( *- *[0-9]+)?( *, *[0-9]+( *- \
-                    *[0-9]+)?)*)$"},
+                {"type": "string", "pattern": "^(concat|each|busiest: *0*[1-9][0-9]*|(each: *)?[0-9]+( *- \
+                    *[0-9]+)?( *, *[0-9]+( *- *[0-9]+)?)*)$"},
                 {"type": "integer", "minimum": 0, "maximum": u32::MAX},
             ],
         })
@@ -271,7 +315,29 @@ mod tests {
             assert_eq!(volumes, Volumes::Only(numbers));
             assert_eq!((volumes.to_string().as_str(), shown.parse()), (shown, Ok(volumes)));
         }
-        for text in ["", "all", "1,", "-1", "3-1", "0-4294967295", "1.5"] {
+        for (text, which, shown) in [
+            ("each", Which::All, "each"),
+            ("each: 5, 0-1", Which::Named(vec![0, 1, 5]), "each:0,1,5"),
+            ("busiest:020", Which::Busiest(20), "busiest:20"),
+        ] {
+            let volumes: Volumes = text.parse().unwrap();
+            assert_eq!(volumes, Volumes::Each(which));
+            assert_eq!((volumes.to_string().as_str(), shown.parse()), (shown, Ok(volumes)));
+        }
+        for text in [
+            "",
+            "all",
+            "1,",
+            "-1",
+            "3-1",
+            "0-4294967295",
+            "1.5",
+            "each:",
+            "busiest",
+            "busiest:0",
+            "busiest:x",
+            "idlest:3",
+        ] {
             assert!(
                 text.parse::<Volumes>().unwrap_err().contains("\"concat\", the number"),
                 "{text}"

@@ -12,7 +12,7 @@ use crate::error::TraceError;
 use crate::generate::GenerateConfig;
 use crate::readers::FormatChoice;
 use crate::trace::{Limits, OutOfOrder};
-pub use chosen::{Ops, Volumes};
+pub use chosen::{Ops, Volumes, Which};
 pub use fit_mode::FitMode;
 pub use given::Given;
 
@@ -35,7 +35,8 @@ pub struct WorkloadConfig {
     pub given: Option<Given>,
     /// Which volumes (disks, ASUs) of the trace are replayed: `"concat"` lays all of them one after
     /// another, each from a whole logical block of the drive on; a number takes that one alone,
-    /// `"0,2,5-7"` lays those one after another.
+    /// `"0,2,5-7"` lays those one after another. `"each"` makes a run of each volume on a drive of
+    /// its own, `"each:0,2,5-7"` of those, `"busiest:20"` of the 20 with the most requests.
     pub volumes: Volumes,
     /// Which operations are replayed.
     pub ops: Ops,
@@ -128,6 +129,23 @@ impl WorkloadConfig {
     pub fn give(&mut self, given: &Given) {
         if self.given.as_ref() == Some(given) {
             self.given = Some(given.clone());
+        }
+    }
+
+    /// All that decides how its requests are read, and nothing of which are replayed: workloads for
+    /// which it is the same share one reading.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            format: self.format.clone(),
+            generate: self.generate.clone(),
+            given: self.given.clone(),
+            out_of_order: self.out_of_order,
+            skip_bad_lines: self.skip_bad_lines,
+            max_request: self.max_request,
+            max_trim: self.max_trim,
+            ..Self::default()
         }
     }
 

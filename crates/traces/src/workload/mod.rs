@@ -1,9 +1,11 @@
 //! A workload made ready: read once, counted, and known by its hash.
 
 mod kept;
+mod parts;
 mod pass;
 mod selection;
 mod source;
+mod split;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -13,7 +15,7 @@ use eraseblock_core::host::Request;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::{FitMode, Given, Volumes, WorkloadConfig};
+use crate::config::{FitMode, Volumes, WorkloadConfig};
 use crate::error::TraceError;
 use crate::generate::GenerateConfig;
 use crate::input::hex;
@@ -26,6 +28,7 @@ pub use pass::SelectedRequests;
 pub use selection::LeftOut;
 use selection::Selection;
 use source::{Records, Source};
+pub use split::Split;
 use summary::MAX_VOLUMES;
 pub(crate) use summary::Tally;
 pub use summary::{Figures, VolumeFigures};
@@ -122,15 +125,15 @@ impl WorkloadConfig {
     /// the pass.
     pub(crate) fn prepare_seen(&self, base: &Path, see: See<'_>) -> Result<Workload, TraceError> {
         self.check()?;
-        if let Some(given) = &self.given {
-            return self.prepare_given(given, see);
+        let (source, names) = self.begin(base)?;
+        let mut records = source.open(true)?;
+        let mut counts = Counts::of(&mut records, self, see)?;
+        if self.given.is_some() {
+            // They are in memory already.
+            counts.kept = None;
         }
-        match (&self.path, &self.generate) {
-            (_, Some(generate)) => self.prepare_generated(generate, see),
-            (path, None) => {
-                self.prepare_trace(&base.join(path.as_deref().unwrap_or_default()), see)
-            }
-        }
+        let (names, reading) = names.read(records);
+        self.finish(source, names, counts, reading)
     }
 
     /// What [`TraceIdentity::sha256`] will be, where no file has to be read to know it: a
@@ -140,67 +143,56 @@ impl WorkloadConfig {
         self.generate.as_ref().map(parameters_sha256)
     }
 
-    fn prepare_generated(
-        &self,
-        generate: &GenerateConfig,
-        see: See<'_>,
-    ) -> Result<Workload, TraceError> {
-        let names = Names {
-            name: generate.title().to_owned(),
-            format: "generated",
-            evidence: format!(
-                "made by the {} generator from seed {}",
-                generate.name(),
-                generate.seed()
-            ),
-            sha256: parameters_sha256(generate),
-        };
-        let source = Source::Generated(Box::new(generate.clone()));
-        let mut records = source.open(false)?;
-        let counts = Counts::of(&mut records, self, see)?;
-        self.finish(source, names, counts, Reading::default())
-    }
-
-    fn prepare_given(&self, given: &Given, see: See<'_>) -> Result<Workload, TraceError> {
-        let names = Names {
-            name: "requests".to_owned(),
-            format: "memory",
-            evidence: "given by the program".to_owned(),
-            sha256: given.sha256().to_owned(),
-        };
-        let source = Source::Given(given.requests()?.clone());
-        let mut records = source.open(false)?;
-        // They are in memory already.
-        let counts = Counts { kept: None, ..Counts::of(&mut records, self, see)? };
-        self.finish(source, names, counts, Reading::default())
-    }
-
-    fn prepare_trace(&self, path: &Path, see: See<'_>) -> Result<Workload, TraceError> {
+    /// Where the requests come from, and what that is called.
+    fn begin(&self, base: &Path) -> Result<(Source, Names), TraceError> {
+        if let Volumes::Each(_) = self.volumes {
+            let problem = format!(
+                "`{}` stands for a run of each volume, and here is one drive; name a volume, as in \
+                 \"0\", or lay all of them onto it with \"concat\"",
+                self.volumes
+            );
+            return Err(TraceError::key("volumes", problem));
+        }
+        if let Some(given) = &self.given {
+            let names = Names {
+                name: "requests".to_owned(),
+                format: "memory",
+                evidence: "given by the program".to_owned(),
+                sha256: given.sha256().to_owned(),
+            };
+            return Ok((Source::Given(given.requests()?.clone()), names));
+        }
+        if let Some(generate) = &self.generate {
+            let names = Names {
+                name: generate.title().to_owned(),
+                format: "generated",
+                evidence: format!(
+                    "made by the {} generator from seed {}",
+                    generate.name(),
+                    generate.seed()
+                ),
+                sha256: parameters_sha256(generate),
+            };
+            return Ok((Source::Generated(Box::new(generate.clone())), names));
+        }
+        let path = base.join(self.path.as_deref().unwrap_or_default());
         let (format, evidence) = match &self.format {
             FormatChoice::Auto => {
-                let Detected { format, evidence } = detect(path)?;
+                let Detected { format, evidence } = detect(&path)?;
                 (format.into(), evidence)
             }
             FormatChoice::Named(named) => (named.clone(), "named by the user".to_owned()),
         };
-        let format_name = format.format().name;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let names = Names { name, format: format.format().name, evidence, sha256: String::new() };
         let source = Source::Trace(TraceFile {
-            path: path.to_owned(),
+            path,
             format,
             out_of_order: self.out_of_order,
             skip_bad_lines: self.skip_bad_lines,
             limits: self.limits(),
         });
-        let mut records = source.open(true)?;
-        let counts = Counts::of(&mut records, self, see)?;
-        let (reading, sha256) = match records {
-            Records::Trace(reader) => reader.finish(),
-            Records::Generated(_) | Records::Given(..) => {
-                unreachable!("a trace file is read by a trace reader")
-            }
-        };
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.finish(source, Names { name, format: format_name, evidence, sha256 }, counts, reading)
+        Ok((source, names))
     }
 
     fn finish(
@@ -262,11 +254,23 @@ impl WorkloadConfig {
         else {
             return Ok(());
         };
-        let shown: Vec<_> = known.iter().take(24).map(u32::to_string).collect();
-        let more = if known.len() > shown.len() { ", ..." } else { "" };
-        let problem = format!("{name} has no volume {missing}, only {}{more}", shown.join(", "));
-        Err(TraceError::key("volumes", problem))
+        Err(no_volume(name, *missing, &known))
     }
+}
+
+/// A volume that was chosen by its number is not among those that are there, in ascending order.
+fn no_volume(name: &str, missing: u32, known: &[u32]) -> TraceError {
+    const SHOWN: usize = 24;
+    let count = known.len();
+    let listed = |some: &[u32]| some.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let there = if count <= SHOWN {
+        format!("only {}", listed(known))
+    } else {
+        let above = known.partition_point(|&one| one < missing);
+        let near = &known[above.saturating_sub(2)..count.min(above + 2)];
+        format!("among its {count}; the nearest numbers are {}", listed(near))
+    };
+    TraceError::key("volumes", format!("{name} has no volume {missing}, {there}"))
 }
 
 fn nothing_left(name: &str, whole: &Figures, left_out: LeftOut) -> TraceError {
@@ -299,11 +303,22 @@ fn parameters_sha256(generate: &GenerateConfig) -> String {
 type See<'a> = &'a mut dyn FnMut(Option<&Request>) -> Result<(), TraceError>;
 
 /// What names a workload.
+#[derive(Debug, Clone)]
 struct Names {
     name: String,
     format: &'static str,
     evidence: String,
+    /// Of a file only known once it has been read.
     sha256: String,
+}
+
+impl Names {
+    /// The same with what the end of a pass over all requests showed.
+    fn read(self, records: Records) -> (Self, Reading) {
+        let Records::Trace(reader) = records else { return (self, Reading::default()) };
+        let (reading, sha256) = reader.finish();
+        (Self { sha256, ..self }, reading)
+    }
 }
 
 /// The figures of one pass.
@@ -324,8 +339,10 @@ impl Counts {
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
         let mut keeper = Keeper::new();
-        // Until the first request is left out, those selected are the whole.
-        let mut selected: Option<Tally> = (!selection.keeps_times()).then(Tally::default);
+        // Until the first request is left out, those selected are the whole; but for the requests of
+        // one volume by itself, whose times are those of the whole trace.
+        let apart = !selection.keeps_times() || matches!(records, Records::Part(_));
+        let mut selected: Option<Tally> = apart.then(Tally::default);
         while let Some(request) = records.next_request()? {
             let taken = selection.take(&request);
             see(taken.as_ref())?;
@@ -362,7 +379,9 @@ fn too_many_volumes(records: &Records) -> TraceError {
     let found = format!("more than {MAX_VOLUMES} different volumes up to here");
     match records {
         Records::Trace(reader) => reader.bad_request(found, "fewer; is this column the volume?"),
-        Records::Generated(_) | Records::Given(..) => TraceError::key("generate", found),
+        Records::Generated(_) | Records::Given(..) | Records::Part(_) => {
+            TraceError::key("generate", found)
+        }
     }
 }
 
@@ -380,6 +399,11 @@ impl Workload {
     /// The figures of the requests that are replayed.
     pub fn selected(&self) -> &Figures {
         &self.selected
+    }
+
+    /// True for one volume of a trace whose volumes are kept apart.
+    pub fn is_part(&self) -> bool {
+        matches!(self.source, Source::Part(..))
     }
 
     /// The same workload, whose file is read for each pass, however small it is.

@@ -8,12 +8,16 @@ use crate::error::TraceError;
 use crate::generate::{GenerateConfig, Generator};
 use crate::trace::{TraceFile, TraceReader};
 
+use super::parts::{PartReader, Parts};
+
 /// Where the requests come from.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Trace(TraceFile),
     Generated(Box<GenerateConfig>),
     Given(Arc<[Request]>),
+    /// One volume of a trace whose volumes are kept apart.
+    Part(Arc<Parts>, u32),
 }
 
 impl Source {
@@ -23,6 +27,7 @@ impl Source {
             Self::Trace(file) => Records::Trace(Box::new(TraceReader::open(file, hash)?)),
             Self::Generated(config) => Records::Generated(config.generator()?),
             Self::Given(requests) => Records::Given(requests.clone(), 0),
+            Self::Part(parts, volume) => Records::Part(PartReader::new(parts.clone(), *volume)),
         })
     }
 }
@@ -33,6 +38,7 @@ pub(super) enum Records {
     Generated(Generator),
     /// Requests, and how many of them have been passed.
     Given(Arc<[Request]>, usize),
+    Part(PartReader),
 }
 
 impl Records {
@@ -46,6 +52,7 @@ impl Records {
                 *passed += usize::from(next.is_some());
                 Ok(next)
             }
+            Self::Part(reader) => reader.next_request(),
         }
     }
 }

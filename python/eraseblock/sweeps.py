@@ -51,11 +51,12 @@ def all_failures(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outco
 def split_errors(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
     """Failures, and refusals: combinations that the engine does not build while it builds others.
 
-    An input error that every run of a trace shares is about the trace itself, and a failure.
+    An input error that every run of a trace shares is about the trace itself, and a failure. Of many volumes
+    that nobody named, one that cannot be run is refused.
     """
     failures: list[Outcome] = []
     refusals: list[Outcome] = []
-    traces = [str(outcome.experiment.config["workload"]) for outcome in outcomes]
+    traces = [_trace_of(outcome.experiment) for outcome in outcomes]
     ends: dict[str, set[str]] = {}
     for trace, outcome in zip(traces, outcomes, strict=True):
         ends.setdefault(trace, set()).add(str(outcome.error))
@@ -65,6 +66,12 @@ def split_errors(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outco
         refused = isinstance(outcome.error, _core.InputError) and len(ends[trace]) > 1
         (refusals if refused else failures).append(outcome)
     return failures, refusals
+
+
+def _trace_of(experiment: Experiment) -> str:
+    """What runs of one trace have in common; the volumes of a fleet are one."""
+    workload = experiment.config["workload"]
+    return str({**workload, "volumes": None} if experiment.of_fleet else workload)
 
 
 @dataclass(frozen=True)
@@ -207,6 +214,7 @@ class _Sweep:
             pool.each(calls, ended)
         finally:
             _core.forget_filled()
+            _core.forget_volumes()
 
     def outcomes(self) -> list[Outcome]:
         """How everything ended."""
