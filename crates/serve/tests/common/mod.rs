@@ -162,6 +162,12 @@ impl Model {
         Self { now, past, tag: 0 }
     }
 
+    /// What a drive holds now is what it is to hold.
+    pub fn learn(&mut self, drive: &mut impl Host) {
+        drive.read(0, &mut self.now).unwrap();
+        self.flushed();
+    }
+
     fn changed(&mut self, from: usize, to: usize) {
         for page in from / PAGE..to.div_ceil(PAGE) {
             self.past[page].push(self.now[page * PAGE..(page + 1) * PAGE].to_vec());
