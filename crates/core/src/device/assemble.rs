@@ -7,7 +7,7 @@ use super::pipeline::{Pipeline, Ram};
 use super::warm_up::WarmedUp;
 use super::{Device, DeviceError, Options};
 use crate::buffer::{self, Buffer, BufferConfig};
-use crate::config::{DeviceConfig, Nanos, PowerLoss, Replay};
+use crate::config::{DeviceConfig, Nanos, PowerLoss, Precondition, PreconditionConfig, Replay};
 use crate::ftl::gc::GcConfig;
 use crate::ftl::{self, Mapping};
 use crate::metrics::Observers;
@@ -27,6 +27,7 @@ impl Device {
         let logical_pages = logical_pages(config, &geometry)?;
         check_host(config)?;
         check_power_loss(config, &geometry)?;
+        check_image(&config.precondition)?;
         let pipeline = build_pipeline(config, &geometry, logical_pages, buffer)?;
         check_home(config, pipeline.buffer(), backend.mapping())?;
         let timed = config.host.replay != Replay::Untimed;
@@ -108,6 +109,21 @@ fn build_pipeline(
     let shape = buffer::Shape { capacity, pages_per_block, logical_pages };
     let build = || config.buffer.scheme.build(shape).map_err(DeviceError::Config);
     Ok(Pipeline::new(buffer.map_or_else(build, Ok)?, capacity))
+}
+
+/// An image that is not named, or that nobody looks into.
+fn check_image(precondition: &PreconditionConfig) -> Result<(), DeviceError> {
+    let why = match (precondition.state, &precondition.image) {
+        (Precondition::Image, None) => {
+            "precondition.image: precondition.state = \"image\" needs the name of the file"
+        }
+        (Precondition::Image, Some(_)) | (_, None) => return Ok(()),
+        (_, Some(_)) => {
+            "precondition.image: nothing is read from it; set precondition.state = \"image\", or \
+             leave it out"
+        }
+    };
+    Err(DeviceError::Config(why.into()))
 }
 
 /// A capacitor that does not last until all that may be in RAM is saved, or that nobody needs.

@@ -78,6 +78,26 @@ impl Device {
         Ok(device)
     }
 
+    /// A drive that begins with what the flash of another one was `found` to hold: its FTL rebuilds
+    /// its state from that, as after a power cut.
+    ///
+    /// # Errors
+    /// As [`Self::recover`].
+    pub fn resuming(
+        config: &DeviceConfig,
+        options: Options,
+        found: Media,
+    ) -> Result<Self, DeviceError> {
+        let mut device = Self::new(config, options)?;
+        let pages = device.logical_pages;
+        device.rebuild(Crash::found(found, pages, Saved::default()))?;
+        device.preconditioning.state = "image".into();
+        device.preconditioning.settled = true;
+        // What it takes to come back is in no figure.
+        device.observers.restart(&device.as_observed());
+        Ok(device)
+    }
+
     /// What is left if power fails again while a drive comes back: a crash for each program and
     /// erase of the recovery, as it is just before that. Reads change nothing, so that a cut after
     /// one is the next cut.

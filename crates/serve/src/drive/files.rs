@@ -256,11 +256,29 @@ impl Drive {
     /// The image cannot be read, or holds another drive.
     pub fn check_is(path: &Path, asked: &DeviceConfig) -> Result<(), Error> {
         let (_, config, _) = Image::open(path, false)?;
-        let json = |config| serde_json::to_value(config).unwrap_or_else(|e| unreachable!("{e}"));
-        match first_difference("", &json(&config), &json(asked)) {
-            None => Ok(()),
-            Some(difference) => Err(Error::OtherDrive { path: path.to_owned(), difference }),
+        compare(path, &tables(&config), &tables(asked))
+    }
+
+    /// What the flash of the drive in an image holds, for a simulation that begins with it, and the
+    /// SHA-256 of that. `nand` and `ftl` of the drive have to be those of `asked`. Changes nothing.
+    ///
+    /// # Errors
+    /// The image cannot be read, is damaged, or holds another drive.
+    pub fn flash_of(path: &Path, asked: &DeviceConfig) -> Result<(Media, String), Error> {
+        let failed = |source| Error::file(path, source);
+        let (image, config, geometry) = Image::open(path, false)?;
+        let below = |config| {
+            let all = tables(config);
+            json!({"nand": all["nand"], "ftl": all["ftl"]})
+        };
+        compare(path, &below(&config), &below(asked))?;
+        let state = image.state().map_err(failed)?.ok_or_else(|| damaged(path, HOW_LEFT))?;
+        let contents = found::read(&image, &geometry, Some(state), Compare::New).map_err(failed)?;
+        if !contents.damage.is_empty() {
+            return Err(damaged(path, &describe(&contents.damage)));
         }
+        let sha256 = contents.sha256();
+        Ok((contents.media, sha256))
     }
 }
 
@@ -285,6 +303,19 @@ pub(super) fn damaged(path: &Path, what: &str) -> Error {
              what is lost"
         ),
     )
+}
+
+/// A configuration as tables.
+fn tables(config: &DeviceConfig) -> serde_json::Value {
+    serde_json::to_value(config).unwrap_or_else(|e| unreachable!("{e}"))
+}
+
+/// Refuses an image that holds another drive.
+fn compare(path: &Path, held: &serde_json::Value, asked: &serde_json::Value) -> Result<(), Error> {
+    match first_difference("", held, asked) {
+        None => Ok(()),
+        Some(difference) => Err(Error::OtherDrive { path: path.to_owned(), difference }),
+    }
 }
 
 /// The first key in which two configurations differ.
