@@ -586,3 +586,32 @@ fn of_many_that_find_a_socket_left_one_gets_it() {
         _ = std::fs::remove_file(&socket);
     }
 }
+
+/// Who sends a byte now and then is not waited for any longer than who sends none.
+#[test]
+fn orders_and_requests_that_come_byte_by_byte_are_given_up() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "page");
+    let mut server = Server::start_with(&path, "control http");
+    _ = server.client();
+    let told: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(path.with_extension("told")).unwrap()).unwrap();
+    let page = told["page"].as_str().unwrap();
+    let at = page.strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut order = std::os::unix::net::UnixStream::connect(path.with_extension("ctl")).unwrap();
+    let mut request = std::net::TcpStream::connect(at).unwrap();
+    let start = Instant::now();
+    // Both go on until the other side has hung up.
+    let (mut ordered, mut asked) = (true, true);
+    while ordered || asked {
+        ordered = ordered && order.write_all(b" ").is_ok();
+        asked = asked && request.write_all(b"x").is_ok();
+        assert!(start.elapsed() < Duration::from_secs(60), "{ordered} {asked}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut said = Vec::new();
+    assert_eq!((order.read_to_end(&mut said).unwrap_or(0), said.len()), (0, 0));
+    assert!(ordered(&path, r#"{"order": "stats"}"#)["done"].is_object());
+    assert!(server.end().success());
+}

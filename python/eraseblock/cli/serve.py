@@ -68,7 +68,7 @@ def serve(
         ),
     ] = None,
     http: Annotated[
-        bool | int | None,
+        int | bool | None,
         Parameter(
             negative="",
             help="Show what the drive does at a port of this machine, as a page and for Prometheus "

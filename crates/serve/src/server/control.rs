@@ -18,7 +18,7 @@ use crate::error::Error;
 /// Bytes of an order.
 const LONGEST: u64 = 64 << 10;
 /// Whoever connects says all of what they want within this time, and takes the reply within it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// An order takes no longer: a copy of a large image may take a while.
 const LONGEST_ORDER: Duration = Duration::from_secs(3600);
 
