@@ -603,11 +603,11 @@ fn orders_and_requests_that_come_byte_by_byte_are_given_up() {
     let mut request = std::net::TcpStream::connect(at).unwrap();
     let start = Instant::now();
     // Both go on until the other side has hung up.
-    let (mut ordered, mut asked) = (true, true);
-    while ordered || asked {
-        ordered = ordered && order.write_all(b" ").is_ok();
-        asked = asked && request.write_all(b"x").is_ok();
-        assert!(start.elapsed() < Duration::from_secs(60), "{ordered} {asked}");
+    let (mut orders, mut asks) = (true, true);
+    while orders || asks {
+        orders = orders && order.write_all(b" ").is_ok();
+        asks = asks && request.write_all(b"x").is_ok();
+        assert!(start.elapsed() < Duration::from_secs(60), "{orders} {asks}");
         std::thread::sleep(Duration::from_millis(50));
     }
     let mut said = Vec::new();
