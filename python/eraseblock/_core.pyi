@@ -148,6 +148,8 @@ class ServeOptions(TypedDict):
     pace: bool
     record: str | None
     control: str | None
+    # A port of this machine (0: any that is free), and the page that stands there.
+    http: tuple[int, str] | None
 
 def image_serve(
     path: str, options: ServeOptions, prepare: Callable[[], None], ready: Callable[[str], None]

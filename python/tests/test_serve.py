@@ -214,3 +214,58 @@ def test_a_server_takes_orders(cli: Cli, tmp_path: Path) -> None:
     assert cli("image", "check", str(copy)).returncode == 0
     gone = cli("ctl", control, "stats")
     assert (gone.returncode, "is a server running?" in gone.stderr) == (2, True)
+
+
+def write_on(client: Client) -> None:
+    """Write the drive over and over, far beyond its life."""
+    for turn in range(200):
+        client.ask(1, turn % 16 << 20, data=bytes([turn + 1]) * (1 << 20))
+
+
+def test_a_drive_that_has_failed_says_what_it_has_done(tmp_path: Path) -> None:
+    image, report = tmp_path / "drive.img", tmp_path / "report.json"
+    drive = (*DRIVE, "--set", "nand.endurance=1", "--report", str(report))
+    with served(image, *drive) as (process, _), Client(Path(f"{image}.sock")) as client:
+        with pytest.raises(AssertionError, match="assert"):
+            write_on(client)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 1
+        assert process.stderr is not None
+        assert "the drive has failed, and can only be read" in process.stderr.read()
+    found = json.loads(report.read_text(encoding="utf-8"))
+    assert found["failed"]
+    assert found["drive"]["requests"]["completed"] > 16
+
+
+def test_a_simulation_begins_with_what_a_server_has_left(cli: Cli, tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    with served(image, *DRIVE) as (process, _), Client(Path(f"{image}.sock")) as client:
+        client.ask(1, 0, data=b"kept" * (1 << 18))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    before = image.read_bytes()
+    (tmp_path / "reads.csv").write_text("0,0,1048576,r,0\n", encoding="utf-8")
+    compare = ("compare", "reads.csv", "--format", "spc", *DRIVE, "--buffers", "none", "--json")
+
+    def reads(*sets: str) -> tuple[int, str]:
+        run = cli(*compare, *(part for one in sets for part in ("--set", one)))
+        assert run.returncode == 0, run
+        [record] = json.loads(run.stdout)
+        return record["flash"]["reads"]["total"], record["key"]
+
+    empty, _ = reads('precondition.state="empty"')
+    begun = ('precondition.state="image"', 'precondition.image="drive.img"')
+    found, key = reads(*begun)
+    assert (empty, found) == (0, (1 << 20) // 2048)
+    assert image.read_bytes() == before
+    # It goes by what is in the image, whatever that is called.
+    image.rename(tmp_path / "other.img")
+    assert reads(begun[0], 'precondition.image="other.img"') == (found, key)
+    for sets, why in (
+        (begun, "No such file"),
+        ((*begun[:1], 'precondition.image="other.img"', "nand.timing.erase=1ms"), "nand.timing.erase is"),
+        (begun[:1], "needs the name of the file"),
+    ):
+        run = cli(*compare, *(part for one in sets for part in ("--set", one)))
+        assert run.returncode == 2, run
+        assert why in run.stderr, run.stderr

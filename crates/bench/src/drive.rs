@@ -3,8 +3,8 @@
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{
     BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos,
-    PageTypes, Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig,
-    WriteBack,
+    PageTypes, PowerLoss, Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling,
+    TimingConfig, WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::gc::GcConfig;
@@ -97,7 +97,14 @@ pub fn drive(scale: Scale) -> DeviceConfig {
 pub fn buffer(name: &str, bytes: u64) -> BufferSection {
     let scheme =
         BufferConfig::by_name(name).unwrap_or_else(|| panic!("no buffer is called {name}"));
-    BufferSection { size: Bytes(bytes), write_back: WriteBack::Background, battery: false, scheme }
+    BufferSection {
+        size: Bytes(bytes),
+        write_back: WriteBack::Background,
+        battery: false,
+        power_loss: PowerLoss::None,
+        hold_up: None,
+        scheme,
+    }
 }
 
 /// A mapping with its default options.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::support::Dice;
 use eraseblock_core::buffer::BufferConfig;
-use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::config::{DeviceConfig, Nanos, PowerLoss};
 use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::wear::WearConfig;
@@ -25,17 +25,17 @@ struct Host {
     /// For each request, the versions that are durable once it is answered.
     promises: Vec<Vec<(u32, u32)>>,
     /// Every answer is a promise.
-    battery: bool,
+    keeps_ram: bool,
 }
 
 impl Host {
-    fn new(pages: u32, battery: bool) -> Self {
+    fn new(pages: u32, keeps_ram: bool) -> Self {
         // The drive was filled and came to rest before power could fail.
         Self {
             history: vec![vec![false]; pages as usize],
             durable: vec![1; pages as usize],
             promises: Vec::new(),
-            battery,
+            keeps_ram,
         }
     }
 
@@ -46,7 +46,7 @@ impl Host {
             match request.op {
                 Op::Write | Op::Trim => {
                     self.history[page as usize].push(request.op == Op::Trim);
-                    if request.fua || self.battery {
+                    if request.fua || self.keeps_ram {
                         promises.push((page, self.history[page as usize].len() as u32));
                     }
                 }
@@ -125,7 +125,10 @@ fn run_and_cut(
     support::foresee(&mut drive, requests).unwrap();
     drive.note_answers();
     drive.cut_after(drive.completions() + completions);
-    let mut host = Host::new((drive.exported_bytes() / 4096) as u32, config.buffer.battery);
+    let mut host = Host::new(
+        (drive.exported_bytes() / 4096) as u32,
+        config.buffer.battery || config.buffer.power_loss == PowerLoss::Capacitor,
+    );
     let mut cut = false;
     for request in requests {
         host.note(request);
@@ -318,6 +321,44 @@ fn a_battery_keeps_every_answered_write_and_trim() {
             assert!(exhaust_each(&name, &config, 200 + seed as u64, &how) > 5, "{name}");
         }
     }
+}
+
+/// A capacitor lets the drive save the RAM: whatever was answered is there, not only what was
+/// flushed; a flush is answered when it is stored.
+#[test]
+fn a_capacitor_saves_every_answered_write_and_trim() {
+    let mut arrays = arrays().into_iter().cycle().zip((0..4).cycle());
+    for (seed, mapping) in MappingConfig::NAMES.iter().enumerate() {
+        let Some(((array, nand), fate)) = arrays.next() else { unreachable!("arrays come round") };
+        let name = format!("lru with a capacitor on {mapping} over {array}");
+        let mut config = drive(mapping, "lru", nand);
+        config.buffer.power_loss = PowerLoss::Capacitor;
+        let how = Cuts { apart: apart(3), fates: in_turn(fate), ..Cuts::default() };
+        assert!(exhaust_each(&name, &config, 300 + seed as u64, &how) > 5, "{name}");
+    }
+}
+
+/// A capacitor has to last until a full buffer is saved; by default it does.
+#[test]
+fn a_capacitor_that_is_too_small_is_refused() {
+    let mut config = drive("page", "lru", json!({"blocks_per_plane": 11}));
+    let built = |config: &DeviceConfig| Device::new(config, Options::default()).map(drop);
+    config.buffer.hold_up = Some(Nanos(1));
+    let refused = built(&config).unwrap_err().to_string();
+    assert!(refused.starts_with("buffer.hold_up: nothing holds"), "{refused}");
+    config.buffer.power_loss = PowerLoss::Capacitor;
+    let refused = built(&config).unwrap_err().to_string();
+    assert!(refused.starts_with("buffer.hold_up: in 1 ns the drive saves 0 of the "), "{refused}");
+    // What it asks for suffices, and nothing less.
+    let enough = refused.split("give it ").nth(1).unwrap().split(" or more").next().unwrap();
+    let Nanos(enough) = serde_json::from_value(enough.into()).unwrap();
+    config.buffer.hold_up = Some(Nanos(enough));
+    built(&config).unwrap();
+    config.buffer.hold_up = Some(Nanos(enough - 1));
+    assert!(built(&config).is_err());
+    config.buffer.hold_up = None;
+    config.buffer.battery = true;
+    assert!(built(&config).unwrap_err().to_string().contains("leave out one"));
 }
 
 /// A flush command that a battery answers at once is kept: the write before it comes back, though

@@ -131,10 +131,17 @@ impl Experiment {
     }
 
     /// The same, with the content of the trace, and the format that it was read in, in the place of
-    /// its path.
-    pub(crate) fn key_with_content(&self, format: &str, trace_sha256: &str) -> String {
+    /// its path; and that of the image with which the drive begins, if it does with one.
+    pub(crate) fn key_with_content(
+        &self,
+        (format, trace_sha256): (&str, &str),
+        image_sha256: Option<&str>,
+    ) -> String {
         let mut value = self.to_value();
         value["workload"]["path"] = format!("{format}:{trace_sha256}").into();
+        if let Some(sha256) = image_sha256 {
+            value["precondition"]["image"] = sha256.into();
+        }
         hash(value)
     }
 

@@ -19,6 +19,7 @@ mod syntax;
 
 pub use convert::{ConvertOptions, Converted, convert};
 pub use eraseblock_core::buffer;
+pub use eraseblock_core::config::DeviceConfig;
 pub use eraseblock_core::host::{Op, Request};
 pub use eraseblock_core::support::ids::Lpn;
 pub use eraseblock_traces::{GenerateConfig, Given};
@@ -31,7 +32,7 @@ pub use presets::preset_names;
 pub use registry::registry_json;
 pub use replace::check_replaceable;
 pub use run::{
-    Answers, Cache, ENGINE, How, Identity, InfoOptions, Progress, Record, Response, RunError,
-    Runner, Session, run, trace_info,
+    Answers, Cache, ENGINE, Flash, How, Identity, Images, InfoOptions, Progress, Record, Response,
+    RunError, Runner, Session, run, trace_info,
 };
 pub use schema::schema_json;

@@ -20,12 +20,13 @@ fn unknown_keys_name_the_nearest_right_one() {
     for (wrong, expected) in [
         (
             "[buffer]\npagez = 3",
-            "exp.toml:6: unknown key `buffer.pagez` (known here: size, write_back, battery, scheme)",
+            "exp.toml:6: unknown key `buffer.pagez` (known here: size, write_back, battery, \
+             power_loss, hold_up, scheme)",
         ),
         (
             "[buffer]\nsiz = 3",
             "exp.toml:6: unknown key `buffer.siz`; did you mean `buffer.size`? \
-             (known here: size, write_back, battery, scheme)",
+             (known here: size, write_back, battery, power_loss, hold_up, scheme)",
         ),
         (
             "[bufer]\nsize = \"1 MiB\"",
@@ -294,7 +295,7 @@ fn cases_have_a_name_and_settings() {
         (
             "[[case]]\nname = \"a\"\nbuffer.siz = 3",
             "exp.toml:7: unknown key `buffer.siz`; did you mean `buffer.size`? \
-             (known here: size, write_back, battery, scheme)",
+             (known here: size, write_back, battery, power_loss, hold_up, scheme)",
         ),
         (
             "[[case]]\nname = \"a\"\n[case.case]\nname = \"b\"",
@@ -343,7 +344,7 @@ fn options_are_placed_by_their_own_text() {
         (
             "buffer.sizee=4MiB",
             "unknown key `buffer.sizee`; did you mean `buffer.size`? (known here: size, \
-             write_back, battery, scheme)",
+             write_back, battery, power_loss, hold_up, scheme)",
         ),
         ("buffer.size=4", "`buffer.size`: 4 has no unit; write it like \"16 MiB\""),
         ("buffer.size", "expected key=value, for example buffer.size=16MiB"),

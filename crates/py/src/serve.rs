@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use eraseblock_experiment::Experiment;
-use eraseblock_serve::{self as serve, Address, Drive, Options, Ready};
+use eraseblock_serve::{self as serve, Address, Drive, Http, Options, Ready};
 use pyo3::prelude::*;
 
 use crate::errors::{self, InputError, SimulationError, guard};
@@ -74,6 +74,7 @@ struct Served {
     pace: bool,
     record: Option<PathBuf>,
     control: Option<PathBuf>,
+    http: Option<(u16, String)>,
 }
 
 /// Serves an image at a Unix socket, or at a port of this machine, until SIGTERM or SIGINT comes.
@@ -88,9 +89,10 @@ fn image_serve(
     prepare: Py<PyAny>,
     ready: Py<PyAny>,
 ) -> PyResult<Option<String>> {
-    let Served { socket, port, sync, pace, record, control } = options;
+    let Served { socket, port, sync, pace, record, control, http } = options;
     let address = socket.map_or(Address::Loopback(port), Address::Unix);
-    let options = Options { sync, pace, record, control, ..Options::at(address) };
+    let http = http.map(|(port, page)| Http { port, page });
+    let options = Options { sync, pace, record, control, http, ..Options::at(address) };
     let raised = Mutex::new(None);
     let call = |callback: &Py<PyAny>, text: Option<String>| {
         let called = Python::attach(|py| match text {

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::io;
 
-use eraseblock_core::nand::media::{Content, Media};
+use eraseblock_core::nand::media::{Content, Media, PageState};
 use eraseblock_core::nand::{Geometry, Oob};
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
+
+use sha2::{Digest as _, Sha256};
 
 use crate::image::record::{Page, Record};
 use crate::image::{Entry, Image, Layout, State};
@@ -68,6 +70,37 @@ pub struct Contents {
     pub kept: Vec<(u32, u32)>,
     /// Pages that are torn, and not marked so.
     pub unmarked: Vec<Ppn>,
+}
+
+impl Contents {
+    /// SHA-256 of all from which an FTL rebuilds itself: what each page holds, without the bytes of
+    /// the host, and how often each block has been erased.
+    pub fn sha256(&self) -> String {
+        let mut digest = Sha256::new();
+        for entry in &self.entries {
+            digest.update(entry.erases.to_le_bytes());
+        }
+        for ppn in self.media.all_pages() {
+            let (length, sum) = self.kept[ppn.index()];
+            match self.media.page(ppn) {
+                PageState::Erased => {}
+                PageState::Torn => digest.update(ppn.0.to_le_bytes()),
+                PageState::Done(oob) => {
+                    let Oob { lpn, version, seq, opened, logical_block, .. } = *oob;
+                    let kind = (oob.content as u32) << 8 | oob.role as u32;
+                    let mut words = vec![ppn.0, lpn.0, version, logical_block.0, kind];
+                    if oob.content != Content::Host {
+                        // Their bytes are the mapping's own.
+                        words.extend([length, sum]);
+                    }
+                    words.iter().for_each(|word| digest.update(word.to_le_bytes()));
+                    [seq, opened].iter().for_each(|word| digest.update(word.to_le_bytes()));
+                }
+            }
+        }
+        let bytes = digest.finalize();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// Reads the records, and the bytes of pages as `compare` says. What cannot be read is told apart:

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod counts;
 mod drive;
 mod error;
 mod found;
@@ -12,9 +13,9 @@ mod record;
 mod server;
 mod store;
 
-pub use drive::{Checked, Drive, Failure, Info, Scrubbed};
+pub use drive::{Checked, Drive, Failure, Glance, Info, Scrubbed};
 pub use error::Error;
 pub use found::{Damage, Found};
 pub use image::{Event, State, Stop, Tape};
 pub use record::Recorder;
-pub use server::{Address, Ended, Options, Ready, serve};
+pub use server::{Address, Ended, Http, Options, Ready, serve};

@@ -12,6 +12,8 @@ use eraseblock_core::support::ids::Lpn;
 
 /// Pages in a piece of memory.
 const PIECE: usize = 256;
+/// Slices of the drive, as clients see it, of which it is counted how many pages are in RAM.
+const SLICES: u32 = 256;
 
 #[derive(Debug, Clone, Copy)]
 struct Kept {
@@ -36,12 +38,27 @@ pub struct Ram {
     pages: HashMap<Lpn, Page>,
     /// More versions than two of a page, rarely.
     older: HashMap<Lpn, Vec<Kept>>,
+    /// Logical pages of a slice.
+    per_slice: u32,
+    by_slice: Vec<u32>,
 }
 
 impl Ram {
-    pub fn new(page_bytes: usize) -> Self {
+    pub fn new(page_bytes: usize, logical_pages: u32) -> Self {
         let (pages, older) = (HashMap::new(), HashMap::new());
-        Self { page_bytes, pieces: Vec::new(), free: Vec::new(), pages, older }
+        let per_slice = logical_pages.div_ceil(SLICES).max(1);
+        let by_slice = vec![0; logical_pages.div_ceil(per_slice) as usize];
+        Self { page_bytes, pieces: Vec::new(), free: Vec::new(), pages, older, per_slice, by_slice }
+    }
+
+    /// Logical pages of which the newest bytes are not stored.
+    pub fn logical_pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// How many of them lie in each of at most 256 equal slices of the drive.
+    pub fn by_slice(&self) -> &[u32] {
+        &self.by_slice
     }
 
     /// Pages held.
@@ -70,7 +87,10 @@ impl Ram {
         let slot = self.take();
         let newest = Kept { version, slot, left: false };
         match self.pages.get_mut(&lpn) {
-            None => _ = self.pages.insert(lpn, Page { newest, before: None }),
+            None => {
+                self.pages.insert(lpn, Page { newest, before: None });
+                self.by_slice[(lpn.0 / self.per_slice) as usize] += 1;
+            }
             Some(page) => {
                 let former = std::mem::replace(&mut page.newest, newest);
                 if let Some(older) = page.before.replace(former) {
@@ -112,8 +132,9 @@ impl Ram {
             let Some(Page { newest, before }) = page else { return };
             self.free.push(newest.slot);
             let next = before.or_else(|| self.older.get_mut(&lpn).and_then(Vec::pop));
-            if let Some(newest) = next {
-                self.pages.insert(lpn, Page { newest, before: None });
+            match next {
+                Some(newest) => _ = self.pages.insert(lpn, Page { newest, before: None }),
+                None => self.by_slice[(lpn.0 / self.per_slice) as usize] -= 1,
             }
         }
     }
@@ -132,6 +153,7 @@ impl Ram {
                 self.free.push(before.slot);
             }
             self.pages.remove(&lpn);
+            self.by_slice[(lpn.0 / self.per_slice) as usize] -= 1;
         }
         if !self.older.is_empty()
             && let Some(older) = self.older.get_mut(&lpn)

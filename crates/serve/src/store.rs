@@ -18,6 +18,7 @@ use eraseblock_core::nand::media::{Content, Media};
 use eraseblock_core::nand::{Cells, Oob};
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
+use crate::counts::Counts;
 use crate::found::Contents;
 use crate::image::record::Record;
 use crate::image::{Entry, Image, RECORD, State};
@@ -30,6 +31,8 @@ pub struct Store {
     ram: Ram,
     /// Where the newest stored version of each logical page is, as far as anything is stored of it.
     places: Vec<Ppn>,
+    /// How many pages of each block hold what counts.
+    counts: Counts,
     /// Length and checksum of each flash page's bytes; no length where nothing is written of them.
     kept: Vec<(u32, u32)>,
     /// Of each block: its erases, and its life.
@@ -60,30 +63,64 @@ enum Source {
 }
 
 impl Store {
-    /// The store of an image that holds `contents`, and the medium for the drive. With `sync`, what
-    /// is stored is never only where it is going to be erased.
-    pub fn new(image: Image, contents: Contents, state: State, sync: bool) -> (Self, Media) {
+    /// The store of an image, which knows nothing of it yet ([`Self::restart`]).
+    pub fn new(image: Image) -> Self {
         let layout = *image.layout();
-        let Contents { media, found, entries, kept, .. } = contents;
-        let mut store = Self {
-            ram: Ram::new(layout.page_bytes as usize),
-            places: vec![Ppn::NONE; layout.logical_pages as usize],
-            kept,
-            entries,
-            // Pages of later steps may have been lost: their numbers are not used again.
-            steps: found.steps.max(state.steps),
-            state,
+        Self {
+            ram: Ram::new(layout.page_bytes as usize, layout.logical_pages),
+            places: Vec::new(),
+            counts: Counts::new(layout.blocks, layout.pages_per_block, layout.logical_pages),
+            kept: Vec::new(),
+            entries: Vec::new(),
+            steps: 0,
+            state: State::default(),
             records: Vec::new(),
             bytes: Vec::new(),
             page: vec![0; layout.page_bytes as usize],
-            unsure_erases: sync.then(BTreeSet::new),
+            unsure_erases: None,
             fault: None,
             image,
-        };
-        for (ppn, oob) in media.records().filter(|(_, oob)| oob.content == Content::Host) {
-            store.note_place(ppn, oob, &media);
         }
-        (store, media)
+    }
+
+    /// Power is gone: what is known beside the image, and the RAM, is void.
+    pub fn let_go(&mut self) {
+        (self.places, self.kept, self.entries) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
+    /// Begins with an image that holds `contents`; the medium for the drive. With `sync`, what is
+    /// stored is never only where it is going to be erased. What is in RAM stays there.
+    pub fn restart(&mut self, contents: Contents, state: State, sync: bool) -> Media {
+        let layout = *self.image.layout();
+        let Contents { media, found, entries, kept, .. } = contents;
+        self.places = vec![Ppn::NONE; layout.logical_pages as usize];
+        self.counts = Counts::new(layout.blocks, layout.pages_per_block, layout.logical_pages);
+        (self.kept, self.entries) = (kept, entries);
+        // Pages of later steps may have been lost: their numbers are not used again.
+        self.steps = found.steps.max(state.steps);
+        self.state = state;
+        self.unsure_erases = sync.then(BTreeSet::new);
+        self.fault = None;
+        for (ppn, oob) in media.records() {
+            self.note_stored(ppn, oob, &media);
+        }
+        media
+    }
+
+    /// What is in RAM is of no use any more.
+    pub fn forget_ram(&mut self) {
+        let layout = *self.image.layout();
+        self.ram = Ram::new(layout.page_bytes as usize, layout.logical_pages);
+    }
+
+    /// Pages whose newest bytes are in RAM alone, and what is known of where they lie.
+    pub fn ram(&self) -> &Ram {
+        &self.ram
+    }
+
+    /// How many pages of each block hold what counts.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// The file.
@@ -179,6 +216,7 @@ impl Store {
         before: Option<(u32, Option<Ppn>)>,
         media: &Media,
     ) -> io::Result<()> {
+        self.counts.written(lpn);
         if bytes.len() == self.image.layout().page_bytes as usize {
             self.ram.write(lpn, version).copy_from_slice(bytes);
             return Ok(());
@@ -201,6 +239,7 @@ impl Store {
 
     /// The host trims a page.
     pub fn trim(&mut self, lpn: Lpn) {
+        self.counts.trimmed(lpn, self.places[lpn.index()]);
         self.ram.trim(lpn);
     }
 
@@ -260,6 +299,15 @@ impl Store {
         read
     }
 
+    /// A page is stored: of the host, or of the mapping's own.
+    fn note_stored(&mut self, ppn: Ppn, oob: &Oob, media: &Media) {
+        match oob.content {
+            Content::Host => self.note_place(ppn, oob, media),
+            Content::Map => self.counts.part_stored(oob.lpn.0, oob.version, ppn),
+            Content::Tombstone | Content::Filler => {}
+        }
+    }
+
     /// A version of a page is stored at `ppn`. A copy has the record of its source, and is the
     /// better of the two: the source may be erased.
     fn note_place(&mut self, ppn: Ppn, oob: &Oob, media: &Media) {
@@ -269,7 +317,8 @@ impl Store {
                 && (old.version, old.seq) > (oob.version, oob.seq)
         };
         if place.is_none() || !media.oob(*place).is_some_and(newer) {
-            *place = ppn;
+            let before = std::mem::replace(place, ppn);
+            self.counts.moved(oob.lpn, before, ppn);
         }
     }
 
@@ -277,7 +326,14 @@ impl Store {
     /// the one that it knows.
     pub fn settle_places(&mut self, place_of: impl Fn(Lpn) -> Option<Ppn>) {
         for (lpn, place) in Lpn(0).onwards().zip(&mut self.places) {
-            *place = place_of(lpn).unwrap_or(*place);
+            match place_of(lpn) {
+                Some(known) => {
+                    let before = std::mem::replace(place, known);
+                    self.counts.moved(lpn, before, known);
+                }
+                // What is left of it was trimmed.
+                None => self.counts.trimmed(lpn, *place),
+            }
         }
     }
 
@@ -336,8 +392,8 @@ impl Store {
         self.image.write(from, &self.bytes)?;
         self.image.write_records(first, &self.records)?;
         for (ppn, oob) in first.onwards().zip(records) {
+            self.note_stored(ppn, oob, media);
             if oob.content == Content::Host {
-                self.note_place(ppn, oob, media);
                 self.ram.stored(oob.lpn, oob.version);
             }
         }

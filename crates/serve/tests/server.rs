@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::client::{CACHE, Client, FLUSH, READ, STATUS, TRIM, WRITE, ZEROES};
 use common::{Host as _, Model, config};
-use eraseblock_serve::{Address, Drive, Options, serve};
+use eraseblock_serve::{Address, Drive, Http, Options, Ready, serve};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -27,9 +27,11 @@ fn serves_what_the_environment_names() {
         pace: asked.contains("pace"),
         control: asked.contains("control").then(|| image.with_extension("ctl")),
         record: asked.contains("record").then(|| image.with_extension("ebt")),
+        http: asked.contains("http").then(|| Http { port: 0, page: "<p>a page".into() }),
         ..Options::at(address)
     };
-    let ended = serve(&image, &options, || true, |_| true).unwrap().unwrap();
+    let told = |at: &Ready| std::fs::write(image.with_extension("told"), at.to_json()).is_ok();
+    let ended = serve(&image, &options, || true, told).unwrap().unwrap();
     std::fs::write(image.with_extension("json"), ended.to_json()).unwrap();
 }
 
@@ -459,4 +461,157 @@ fn an_end_that_is_asked_for_loses_nothing() {
     let (mut drive, found) = Drive::open(&path, false).unwrap();
     assert_eq!(found.torn, 0);
     model.compare_all(&mut drive);
+}
+
+/// What a server of figures says to these bytes, up to the end of the connection.
+fn told_by_http(at: &str, asked: &[u8]) -> String {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(at).unwrap();
+    stream.write_all(asked).unwrap();
+    let mut said = Vec::new();
+    // One that is refused may be cut off before it has said everything.
+    _ = stream.read_to_end(&mut said);
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn figures_are_told_to_programs_of_this_machine_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "page");
+    let mut server = Server::start_with(&path, "http pace");
+    let mut client = server.client();
+    for page in 0..40 {
+        client.write(page * 4096, &[1; 4096], false).unwrap();
+    }
+    client.read(0, &mut [0; 4096]).unwrap();
+    client.flush().unwrap();
+    let told: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(path.with_extension("told")).unwrap()).unwrap();
+    let page = told["page"].as_str().unwrap();
+    let at = page.strip_prefix("http://").unwrap().trim_end_matches('/');
+    let get = |path: &str, host: &str| {
+        told_by_http(at, format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes())
+    };
+    for host in ["127.0.0.1", "localhost:8080", "LocalHost", "[::1]:1"] {
+        let said = get("/?x", host);
+        assert!(said.starts_with("HTTP/1.1 200 ") && said.ends_with("<p>a page"), "{said}");
+        assert!(said.contains("default-src 'none'"), "{said}");
+    }
+    for host in ["example.org", "127.0.0.1.example.org", "localhost:x", "localhostx", ""] {
+        assert!(get("/metrics", host).starts_with("HTTP/1.1 403 "), "{host}");
+    }
+    let refused: [(&[u8], &str); 7] = [
+        (b"GET / HTTP/1.1\r\n\r\n", "403"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", "403"),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
+        (b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello", "400"),
+        (b"NBDMAGIC\0\0\0", "400"),
+        (b"GET /etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
+    ];
+    for (asked, status) in refused {
+        let said = told_by_http(at, asked);
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{said}");
+    }
+    let long = [b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_vec(), vec![b'x'; 9000]].concat();
+    assert!(told_by_http(at, &long).starts_with("HTTP/1.1 431 "));
+
+    let metrics = get("/metrics", "localhost");
+    for line in [
+        "eraseblock_requests_total{op=\"write\"} 40",
+        "eraseblock_requests_total{op=\"flush\"} 1",
+        "eraseblock_requests_completed_total 42",
+        "eraseblock_requested_bytes_total 167936",
+        "eraseblock_response_seconds_count{op=\"write\"} 40",
+        "eraseblock_response_seconds_bucket{op=\"read\",le=\"+Inf\"} 1",
+        "eraseblock_response_seconds_bucket{op=\"write\",le=\"17.179869183\"} 40",
+        "eraseblock_lateness_seconds_count 42",
+        "eraseblock_flash_programmed_pages_total{cause=\"host\"} 40",
+        "eraseblock_write_amplification 1",
+        "eraseblock_unstored_pages 0",
+        "eraseblock_valid_pages 40",
+        "eraseblock_clients 1",
+        "eraseblock_failed 0",
+    ] {
+        assert!(metrics.lines().any(|one| one == line), "{line} is not in {metrics}");
+    }
+    let standing = get("/standing.json", "localhost");
+    let json: serde_json::Value =
+        serde_json::from_str(standing.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_eq!((&json["buffer"]["capacity"], &json["blocks"]["count"]), (&json!(16), &json!(64)));
+    // More than are let in, which say nothing, keep nobody out for long.
+    let silent: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(at).unwrap()).collect();
+    client.flush().unwrap();
+    drop(silent);
+    let start = Instant::now();
+    while !get("/", "localhost").starts_with("HTTP/1.1 200 ") {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(server.end().success());
+}
+
+/// Two servers find a socket that one has left which was killed: one of them takes it over.
+#[test]
+fn of_many_that_find_a_socket_left_one_gets_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s");
+    for _ in 0..20 {
+        drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+        let begin = std::sync::Barrier::new(4);
+        let alive = std::sync::Barrier::new(4);
+        let served: usize = std::thread::scope(|scope| {
+            let one = || {
+                let options = Options::at(Address::Unix(socket.clone()));
+                begin.wait();
+                let mut got = 0;
+                let waited = std::cell::Cell::new(false);
+                // It holds the socket until all others have tried, and serves nothing.
+                let prepare = || {
+                    got = 1;
+                    waited.set(true);
+                    alive.wait();
+                    false
+                };
+                _ = serve(&folder.path().join("none"), &options, prepare, |_| true);
+                if !waited.get() {
+                    alive.wait();
+                }
+                got
+            };
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).sum()
+        });
+        assert_eq!(served, 1);
+        _ = std::fs::remove_file(&socket);
+    }
+}
+
+/// Who sends a byte now and then is not waited for any longer than who sends none.
+#[test]
+fn orders_and_requests_that_come_byte_by_byte_are_given_up() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "page");
+    let mut server = Server::start_with(&path, "control http");
+    _ = server.client();
+    let told: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(path.with_extension("told")).unwrap()).unwrap();
+    let page = told["page"].as_str().unwrap();
+    let at = page.strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut order = std::os::unix::net::UnixStream::connect(path.with_extension("ctl")).unwrap();
+    let mut request = std::net::TcpStream::connect(at).unwrap();
+    let start = Instant::now();
+    // Both go on until the other side has hung up.
+    let (mut orders, mut asks) = (true, true);
+    while orders || asks {
+        orders = orders && order.write_all(b" ").is_ok();
+        asks = asks && request.write_all(b"x").is_ok();
+        assert!(start.elapsed() < Duration::from_secs(60), "{orders} {asks}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut said = Vec::new();
+    assert_eq!((order.read_to_end(&mut said).unwrap_or(0), said.len()), (0, 0));
+    assert!(ordered(&path, r#"{"order": "stats"}"#)["done"].is_object());
+    assert!(server.end().success());
 }

@@ -6,12 +6,15 @@ import json
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from eraseblock.cli.image import Config, Device
 from eraseblock.cli.options import Sets
+
+if TYPE_CHECKING:
+    from eraseblock.experiments import Experiment
 
 EXAMPLES = """\
 Examples:
@@ -20,6 +23,7 @@ Examples:
     eraseblock serve --image drive.img --socket /tmp/drive.sock
     eraseblock serve --image drive.img --port 10809 --sync
     eraseblock serve --image drive.img --pace --record day.ebt
+    eraseblock serve --image drive.img --http 9464
 
 Ctrl-C or SIGTERM answers what is under way, stores everything and ends.
 """
@@ -63,6 +67,14 @@ def serve(
             help="Socket for `eraseblock ctl`, for its owner alone; default: the image's name and `.ctl`."
         ),
     ] = None,
+    http: Annotated[
+        int | bool | None,
+        Parameter(
+            negative="",
+            help="Show what the drive does at a port of this machine, as a page and for Prometheus "
+            "(/metrics); without a number, or with 0, at any that is free.",
+        ),
+    ] = None,
     report: Annotated[
         Path | None, Parameter(help="Write what the drive has done to this file at the end, as JSON.")
     ] = None,
@@ -76,8 +88,9 @@ def serve(
 
     if socket is not None and port is not None:
         raise _core.ConfigError("--socket and --port exclude each other; leave one of them out")
-    if port is not None and not 0 <= port <= 0xFFFF:
-        raise _core.ConfigError(f"--port: found {port}, expected 0 to 65535")
+    for option, number in (("--port", port), ("--http", http)):
+        if number is not None and not 0 <= number <= 0xFFFF:
+            raise _core.ConfigError(f"{option}: found {number}, expected 0 to 65535")
     drive = images.drive_of(device, config, set_ or [])
     if drive is None and not image.exists():
         raise _core.InputError(f"{image}: no such image; name a drive with --device or --config to make one")
@@ -96,6 +109,8 @@ def serve(
         lost = f", {found['torn']} pages were lost when it ended" if found["torn"] else ""
         size = images.amount(found["size"])
         sys.stdout.write(f"serving {image} ({size}{lost}) at {found['uri']}\n")
+        if found["page"] is not None:
+            sys.stdout.write(f"what it does is at {found['page']}\n")
         sys.stdout.flush()
 
     address = None if port is not None else str(socket or image.with_name(image.name + ".sock"))
@@ -106,6 +121,7 @@ def serve(
         "pace": pace,
         "record": None if record is None else str(record),
         "control": str(control or image.with_name(image.name + ".ctl")),
+        "http": None if http is None or http is False else (_port(http), _page(image, drive)),
     }
     if report is not None:
         _core.check_replaceable(str(report))
@@ -116,8 +132,28 @@ def serve(
         if report is not None:
             report.write_text(ended + "\n", encoding="utf-8")
         found = json.loads(ended)
+        if found["failed"] is not None:
+            raise _core.SimulationError(f"the drive has failed, and can only be read: {found['failed']}")
         if found["recorded"] is not None:
             sys.stdout.write(f"{found['recorded']} requests are in {record}\n")
         if late := found["lateness_ns"]:
             half, most, all_ = (f"{late[part] / 1000:.0f} us" for part in ("p50", "p99", "max"))
             sys.stdout.write(f"answers were late by {half} (half), {most} (99 %), {all_} (all)\n")
+
+
+def _port(asked: int) -> int:
+    """The port that is asked for: an option without a number is true, and means any that is free."""
+    return 0 if asked is True else asked
+
+
+def _page(image: Path, drive: Experiment | None) -> str:
+    """The page of the drive in an image, or of the one that is going to be in it."""
+    from eraseblock import images
+    from eraseblock.live.page import build_live
+
+    if image.exists():
+        config = images.info(image)["config"]
+    else:
+        assert drive is not None, "refused before"
+        config = json.loads(drive.text)
+    return build_live(image.name, config)

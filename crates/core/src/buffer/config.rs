@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::BufferConfig;
-use crate::support::units::Bytes;
+use crate::support::units::{Bytes, Nanos};
 
 /// Write buffer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,13 @@ pub struct BufferSection {
     /// held is stored.
     #[serde(default)]
     pub battery: bool,
+    /// What a power cut leaves of the RAM where no battery keeps it.
+    #[serde(default, skip_serializing_if = "PowerLoss::is_none")]
+    pub power_loss: PowerLoss,
+    /// How long the capacitor of `power_loss` lets the drive go on: less than it takes to save a
+    /// full buffer is refused. Default: as long as that takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_up: Option<Nanos>,
     /// Replacement scheme.
     pub scheme: BufferConfig,
 }
@@ -32,4 +39,23 @@ pub enum WriteBack {
     /// Until the slots that it needs are free.
     #[default]
     Background,
+}
+
+/// What a power cut leaves of the RAM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PowerLoss {
+    /// Nothing.
+    #[default]
+    None,
+    /// All of it: on its last charge the drive copies what the flash lacks to an area that is kept
+    /// erased for that, and stores it from there when power is back. A flush waits for flash as
+    /// ever.
+    Capacitor,
+}
+
+impl PowerLoss {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use precondition::{Precondition, PreconditionConfig};
 
-pub use crate::buffer::config::{BufferSection, WriteBack};
+pub use crate::buffer::config::{BufferSection, PowerLoss, WriteBack};
 pub use crate::ftl::config::FtlConfig;
 pub use crate::host::config::{EndOfRun, HostConfig, PartialPage, Replay};
 pub use crate::nand::config::{

@@ -14,11 +14,15 @@ pub struct PreconditionConfig {
     pub tolerance: f64,
     /// Steady and workload: give up after this many full-drive writes, and say so.
     pub max_drive_writes: u32,
+    /// Image: the file, as `eraseblock serve` and `eraseblock image` keep one. It is read, and never
+    /// changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 impl Default for PreconditionConfig {
     fn default() -> Self {
-        Self { state: Precondition::Full, tolerance: 0.01, max_drive_writes: 10 }
+        Self { state: Precondition::Full, tolerance: 0.01, max_drive_writes: 10, image: None }
     }
 }
 
@@ -39,6 +43,9 @@ pub enum Precondition {
     /// and past the buffer. So PSU's `FlashSim` warms its flash (`warmFlash`): what is read has been
     /// stored, and what the workload never touches has not.
     Trace,
+    /// As the drive in an image is when a server opens it. `nand` and `ftl` have to be what they are
+    /// there; buffer and host may be others.
+    Image,
 }
 
 impl Precondition {

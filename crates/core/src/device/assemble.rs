@@ -7,7 +7,7 @@ use super::pipeline::{Pipeline, Ram};
 use super::warm_up::WarmedUp;
 use super::{Device, DeviceError, Options};
 use crate::buffer::{self, Buffer, BufferConfig};
-use crate::config::{DeviceConfig, Replay};
+use crate::config::{DeviceConfig, Nanos, PowerLoss, Precondition, PreconditionConfig, Replay};
 use crate::ftl::gc::GcConfig;
 use crate::ftl::{self, Mapping};
 use crate::metrics::Observers;
@@ -26,6 +26,8 @@ impl Device {
         let geometry = backend.flash().geometry().clone();
         let logical_pages = logical_pages(config, &geometry)?;
         check_host(config)?;
+        check_power_loss(config, &geometry)?;
+        check_image(&config.precondition)?;
         let pipeline = build_pipeline(config, &geometry, logical_pages, buffer)?;
         check_home(config, pipeline.buffer(), backend.mapping())?;
         let timed = config.host.replay != Replay::Untimed;
@@ -107,6 +109,65 @@ fn build_pipeline(
     let shape = buffer::Shape { capacity, pages_per_block, logical_pages };
     let build = || config.buffer.scheme.build(shape).map_err(DeviceError::Config);
     Ok(Pipeline::new(buffer.map_or_else(build, Ok)?, capacity))
+}
+
+/// An image that is not named, or that nobody looks into.
+fn check_image(precondition: &PreconditionConfig) -> Result<(), DeviceError> {
+    let why = match (precondition.state, &precondition.image) {
+        (Precondition::Image, None) => {
+            "precondition.image: precondition.state = \"image\" needs the name of the file"
+        }
+        (Precondition::Image, Some(_)) | (_, None) => return Ok(()),
+        (_, Some(_)) => {
+            "precondition.image: nothing is read from it; set precondition.state = \"image\", or \
+             leave it out"
+        }
+    };
+    Err(DeviceError::Config(why.into()))
+}
+
+/// A capacitor that does not last until all that may be in RAM is saved, or that nobody needs.
+fn check_power_loss(config: &DeviceConfig, geometry: &Geometry) -> Result<(), DeviceError> {
+    let buffer = &config.buffer;
+    let wrong = |why: String| Err(DeviceError::Config(why));
+    match (buffer.power_loss, buffer.hold_up) {
+        (PowerLoss::None, Some(_)) => {
+            return wrong(
+                "buffer.hold_up: nothing holds the drive up; set buffer.power_loss = \"capacitor\", \
+                 or leave it out"
+                    .into(),
+            );
+        }
+        (PowerLoss::None, None) => return Ok(()),
+        (PowerLoss::Capacitor, _) if buffer.battery => {
+            return wrong(
+                "buffer.power_loss: a battery (buffer.battery) keeps the RAM anyway; leave out one \
+                 of the two"
+                    .into(),
+            );
+        }
+        (PowerLoss::Capacitor, _) => {}
+    }
+    let Some(Nanos(hold_up)) = buffer.hold_up else { return Ok(()) };
+    let chip = Chip::new(&config.nand, geometry).map_err(DeviceError::Config)?;
+    // Beside the buffer, pages of open program units are in RAM alone.
+    let open = u64::from(geometry.units) * u64::from(geometry.program_pages - 1);
+    let pages = buffer.size.0 / geometry.page_bytes + open;
+    let needed = chip.storing_ns(geometry, pages);
+    if hold_up >= needed {
+        return Ok(());
+    }
+    let (mut fit, mut too_many) = (0, pages);
+    while fit + 1 < too_many {
+        let half = u64::midpoint(fit, too_many);
+        if chip.storing_ns(geometry, half) <= hold_up { fit = half } else { too_many = half }
+    }
+    wrong(format!(
+        "buffer.hold_up: in {} the drive saves {fit} of the {pages} pages that may be in RAM; give \
+         it {} or more, or a smaller buffer (buffer.size)",
+        Nanos(hold_up),
+        Nanos(needed)
+    ))
 }
 
 /// A buffer that has to know where pages will go, on an FTL that cannot say.

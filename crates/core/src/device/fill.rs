@@ -199,6 +199,13 @@ impl Device {
         done: &mut Preconditioning,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<bool, DeviceError> {
+        if state == Precondition::Image {
+            return Err(DeviceError::Config(
+                "precondition.state: only a run of an experiment begins with an image; a drive to \
+                 be served is copied with its file"
+                    .into(),
+            ));
+        }
         if matches!(state, Precondition::Empty | Precondition::Trace) {
             done.settled = true;
             return Ok(true);

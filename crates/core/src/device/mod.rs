@@ -37,7 +37,7 @@ mod warm_up;
 
 pub use error::DeviceError;
 pub use filled::Filled;
-pub use power::{Crash, Fate};
+pub use power::{Crash, Fate, Saved};
 pub use time::AHEAD;
 pub use warm_up::nothing_measured;
 
@@ -80,7 +80,7 @@ pub struct Device {
     warmed_up: warm_up::WarmedUp,
     /// Pages of write requests that were taken whole.
     taken_pages: u64,
-    /// What a battery holds up since the power cut, on a drive that has no room to store it; in
+    /// What a battery or capacitor has kept through a power cut, on a drive that has no room to store it; in
     /// order.
     kept: pipeline::Ram,
     /// Erases of all blocks before the last power cut, and those of the recovery.

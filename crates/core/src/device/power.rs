@@ -2,28 +2,34 @@
 
 use super::pipeline::{Kept, Ram};
 use super::{Device, DeviceError, Options};
-use crate::config::DeviceConfig;
+use crate::config::{DeviceConfig, PowerLoss};
 use crate::metrics::Counters;
 pub use crate::nand::engine::Fate;
 use crate::nand::{FlashOp, Media, Stored};
 use crate::support::ids::Lpn;
 
-/// What a power cut leaves: the flash, and what was in RAM where a battery holds it up.
+/// What a power cut leaves: the flash, and what was in RAM where a battery holds it up or a
+/// capacitor lets the drive save it.
 #[derive(Debug, Clone)]
 pub struct Crash {
     media: Media,
     /// Version of the host's last trim of each page, for the oracle.
     trims: Vec<u32>,
-    /// Without a battery empty, or what is in open program units, where collection takes no time.
+    /// Without either empty, or what is in open program units, where collection takes no time.
     ram: Ram,
 }
 
 impl Crash {
-    /// What was found of a drive of so many pages whose power has really been gone: the flash.
-    pub(super) fn found(media: Media, logical_pages: u32) -> Self {
-        Self { media, trims: vec![0; logical_pages as usize], ram: Ram::new() }
+    /// What was found of a drive of so many pages whose power has really been gone: the flash, and
+    /// what had been `saved` of the RAM.
+    pub(super) fn found(media: Media, logical_pages: u32, saved: Saved) -> Self {
+        Self { media, trims: vec![0; logical_pages as usize], ram: saved.0 }
     }
 }
+
+/// What outlasts a power cut beside what is stored for good: which pages, not their bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Saved(Ram);
 
 impl Device {
     /// Power fails now. Each operation under way has not begun, is torn, or is done, as `fate`
@@ -32,15 +38,7 @@ impl Device {
     /// # Errors
     /// The drive does not keep what its flash holds: it was built without [`Options::verify`].
     pub fn cut(&self, fate: impl FnMut(&FlashOp) -> Fate) -> Result<Crash, DeviceError> {
-        let ram = if !self.kept.is_empty() {
-            self.kept.clone()
-        } else if self.config.buffer.battery {
-            self.ram()
-        } else if self.backend.collects_at_once() {
-            self.open_units()
-        } else {
-            Ram::new()
-        };
+        let Saved(ram) = self.saved();
         let Some(Stored { media, shadow: Some(shadow), .. }) = self.backend.engine().cut(fate)
         else {
             return Err(DeviceError::Config("a power cut needs a drive built with verify".into()));
@@ -48,8 +46,28 @@ impl Device {
         Ok(Crash { media, trims: shadow.trims(), ram })
     }
 
+    /// What would outlast a power cut at this moment beside what is stored for good.
+    pub fn saved(&self) -> Saved {
+        let buffer = &self.config.buffer;
+        Saved(if !self.kept.is_empty() {
+            self.kept.clone()
+        } else if buffer.battery || buffer.power_loss == PowerLoss::Capacitor {
+            self.ram()
+        } else if self.backend.collects_at_once() {
+            self.open_units()
+        } else {
+            Ram::new()
+        })
+    }
+
+    /// Whether pages outlast power cuts that the flash has no room for, so that the drive can only
+    /// be read.
+    pub fn keeps_ram(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     /// Brings a drive back from what a power cut left. The FTL rebuilds its state from the flash
-    /// alone; then what a battery kept is stored. The flash operations that this takes happen at
+    /// alone; then what a battery kept or a capacitor saved is stored. The flash operations that this takes happen at
     /// once.
     ///
     /// # Errors
@@ -57,6 +75,26 @@ impl Device {
     pub fn recover(config: &DeviceConfig, crash: Crash) -> Result<Self, DeviceError> {
         let mut device = Self::new(config, Options { verify: true })?;
         device.rebuild(crash)?;
+        Ok(device)
+    }
+
+    /// A drive that begins with what the flash of another one was `found` to hold: its FTL rebuilds
+    /// its state from that, as after a power cut.
+    ///
+    /// # Errors
+    /// As [`Self::recover`].
+    pub fn resuming(
+        config: &DeviceConfig,
+        options: Options,
+        found: Media,
+    ) -> Result<Self, DeviceError> {
+        let mut device = Self::new(config, options)?;
+        let pages = device.logical_pages;
+        device.rebuild(Crash::found(found, pages, Saved::default()))?;
+        device.preconditioning.state = "image".into();
+        device.preconditioning.settled = true;
+        // What it takes to come back is in no figure.
+        device.observers.restart(&device.as_observed());
         Ok(device)
     }
 

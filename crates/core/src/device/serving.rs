@@ -7,12 +7,12 @@
 //! drive would have answered is found out with [`Device::wait_for_answer`].
 
 use super::assemble::{build_backend, logical_pages};
-use super::{Crash, Device, DeviceError, Options};
+use super::{Crash, Device, DeviceError, Options, Saved};
 use crate::config::{DeviceConfig, Replay};
 use crate::host::Request;
-use crate::metrics::Report;
 use crate::metrics::report::EndOfRun;
-use crate::nand::{Cells, Geometry, Media, Stored};
+use crate::metrics::{Latency, Report};
+use crate::nand::{Cells, Flash, Geometry, Media, Stored};
 use crate::support::ids::{Lpn, Ppn};
 use crate::support::tournament::NEVER;
 
@@ -34,18 +34,19 @@ impl Device {
     }
 
     /// Such a drive after its power has been gone: its FTL rebuilds its state from what was `found`
-    /// on the flash. What that writes has reached the bytes when this returns.
+    /// on the flash, and what had been `saved` of the RAM is stored. What that writes has reached the bytes when this returns.
     ///
     /// # Errors
     /// As [`Self::serving`]; or recovery broke the physics.
     pub fn serving_again(
         config: &DeviceConfig,
         found: Media,
+        saved: Saved,
         cells: Box<dyn Cells>,
     ) -> Result<Self, DeviceError> {
         let mut device = Self::serving(config, cells)?;
         let pages = device.logical_pages;
-        device.rebuild(Crash::found(found, pages))?;
+        device.rebuild(Crash::found(found, pages, saved))?;
         Ok(device)
     }
 
@@ -133,6 +134,16 @@ impl Device {
     /// What the drive has done so far, without what its configuration asks for at the end of a run.
     pub fn report_so_far(&self) -> Report {
         self.report(EndOfRun::default(), self.pipeline.buffer().paper_bytes())
+    }
+
+    /// Response times so far: of reads, of writes, of trims and flushes.
+    pub fn responses(&self) -> &[Latency; 3] {
+        self.requests.responses()
+    }
+
+    /// The flash as it is by issue.
+    pub fn flash(&self) -> &Flash {
+        self.backend.flash()
     }
 
     /// What the drive was built from.

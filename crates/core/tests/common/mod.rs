@@ -7,8 +7,8 @@ pub mod bench;
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{
     BufferSection, Bytes, DeviceConfig, EnergyConfig, FtlConfig, HostConfig, NandConfig, Nanos,
-    PageTypes, Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling, TimingConfig,
-    WriteBack,
+    PageTypes, PowerLoss, Precondition, PreconditionConfig, ProgramOrder, Replay, Scheduling,
+    TimingConfig, WriteBack,
 };
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::gc::GcConfig;
@@ -77,6 +77,8 @@ pub fn drive(nand: NandConfig, pages: u64) -> DeviceConfig {
             size: Bytes(0),
             write_back: WriteBack::Background,
             battery: false,
+            power_loss: PowerLoss::None,
+            hold_up: None,
             scheme: BufferConfig::by_name("none").unwrap(),
         },
         host: HostConfig::default(),

@@ -6,6 +6,7 @@ mod error;
 mod events;
 mod filled;
 mod given;
+mod images;
 mod info;
 mod laws;
 mod record;
@@ -18,6 +19,7 @@ mod workloads;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use eraseblock_core::config::{Precondition, Replay};
@@ -34,6 +36,7 @@ pub use error::RunError;
 use events::EventLog;
 pub(crate) use events::push_line;
 use filled::FilledDrives;
+pub use images::{Flash, Images};
 pub use info::{InfoOptions, trace_info};
 pub use record::Record;
 pub use session::{Answers, Response, Session};
@@ -98,9 +101,15 @@ impl Identity {
 pub struct Runner {
     workloads: Workloads,
     filled: FilledDrives,
+    images: Option<Arc<dyn Images>>,
 }
 
 impl Runner {
+    /// One whose drives may begin with what is in an image.
+    pub fn with_images(images: Arc<dyn Images>) -> Self {
+        Self { images: Some(images), ..Self::default() }
+    }
+
     /// Which record [`Self::run`] will give. Reads the trace, unless this runner has read it
     /// already.
     ///
@@ -112,15 +121,17 @@ impl Runner {
         base: &Path,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Identity, RunError> {
+        let image = images::begins_with(experiment, base, self.images.as_ref())?;
+        let image = image.as_ref().map(|found| found.sha256.as_str());
         if let Some(sha256) = experiment.workload.generated_sha256() {
-            let key = experiment.key_with_content(GENERATED, &sha256);
+            let key = experiment.key_with_content((GENERATED, &sha256), image);
             return Ok(Identity { key, trace: BTreeMap::new() });
         }
         let mut read = |passed| progress(reading(passed)).is_continue();
         let (workload, _) = self.workloads.get(&experiment.workload, base, &mut read)?;
         let identity = workload.identity();
         let trace = [("name", identity.name.clone()), ("evidence", identity.evidence.clone())];
-        let key = experiment.key_with_content(identity.format, &identity.sha256);
+        let key = experiment.key_with_content((identity.format, &identity.sha256), image);
         Ok(Identity { key, trace: BTreeMap::from(trace) })
     }
 
@@ -180,9 +191,15 @@ impl Runner {
         };
 
         let (config, options) = (experiment.device(), Options { verify: how.verify });
-        let ready = if how.share { self.filled.find(&config, options)? } else { None };
+        let image = images::begins_with(experiment, base, self.images.as_ref())?;
+        let ready = match &image {
+            Some(found) => Some(images::resumed(&config, options, found)?),
+            None if how.share => self.filled.find(&config, options)?,
+            None => None,
+        };
         let is_filled = ready.is_some();
         let mut device = ready.map_or_else(|| Device::new(&config, options), Ok)?;
+        let begun = image.as_ref().map(|found| found.sha256.as_str());
         let device_idle = device.idle_settings();
         let mut read = |passed| report("read", passed, 0).is_ok();
         let (workload, file) = self.workloads.get(&experiment.workload, base, &mut read)?;
@@ -199,7 +216,8 @@ impl Runner {
 
         let mut log = how.events.map(EventLog::create).transpose()?;
         if let Some(log) = &mut log {
-            log.start(experiment, &workload, device.buffer_shape(), device.page_bytes())?;
+            let shape = device.buffer_shape();
+            log.start(experiment, (&workload, begun), shape, device.page_bytes())?;
         }
 
         report("fill", 0, 1)?;
@@ -214,7 +232,10 @@ impl Runner {
         let used = match experiment.precondition.state {
             Precondition::Workload => device.overwrite_with(pass, &mut filling)?,
             Precondition::Trace => device.store_with(pass(), &mut filling)?,
-            Precondition::Empty | Precondition::Full | Precondition::Steady => true,
+            Precondition::Empty
+            | Precondition::Full
+            | Precondition::Steady
+            | Precondition::Image => true,
         };
         if !used {
             return Err(RunError::Cancelled);
@@ -282,14 +303,15 @@ impl Runner {
 
         let engine =
             record::Engine { requests: submitted, flash_ops: device.flash_ops(), wall_s, fill_s };
-        closed(experiment, (&workload, &fitted), &figures, device_idle, engine)
+        closed(experiment, (&workload, begun), &fitted, &figures, device_idle, engine)
     }
 }
 
 /// The record of a drive that has ended its run: its figures, checked against the workload.
 fn closed(
     experiment: &Experiment,
-    (workload, fitted): (&Workload, &FittedWorkload),
+    (workload, image): (&Workload, Option<&str>),
+    fitted: &FittedWorkload,
     figures: &Report,
     device_idle: Vec<Idle>,
     engine: record::Engine,
@@ -301,7 +323,7 @@ fn closed(
         warnings.push(warning.into());
     }
     laws::check(workload.identity(), fitted.report(), engine.requests, &figures)?;
-    Ok(Record::new(experiment, workload, fitted, figures, engine))
+    Ok(Record::new(experiment, (workload, image), fitted, figures, engine))
 }
 
 /// Runs one experiment, as [`Runner::run`] does; with `verify`, every read is checked against what

@@ -41,7 +41,7 @@ impl Record {
     /// Joins what the run was and what came of it.
     pub(super) fn new(
         experiment: &Experiment,
-        workload: &Workload,
+        (workload, image): (&Workload, Option<&str>),
         fitted: &FittedWorkload,
         mut figures: Map<String, Json>,
         engine: Engine,
@@ -56,9 +56,11 @@ impl Record {
         let mut trace = object(identity);
         trace.insert("fit".to_owned(), Json::Object(object(fitted.report())));
 
+        let content = (identity.format, identity.sha256.as_str());
+        let key = experiment.key_with_content(content, image);
         let mut record = Map::new();
         for (key, value) in [
-            ("key", json!(experiment.key_with_content(identity.format, &identity.sha256))),
+            ("key", json!(key)),
             ("name", json!(experiment.name)),
             ("version", json!(env!("CARGO_PKG_VERSION"))),
             ("config", experiment.to_value()),

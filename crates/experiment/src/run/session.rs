@@ -145,6 +145,14 @@ impl Session {
         if matches!(config.precondition.state, Precondition::Workload | Precondition::Trace) {
             return Err(beforehand("precondition.state").into());
         }
+        if config.precondition.state == Precondition::Image {
+            return Err(DeviceError::Config(
+                "precondition.state: a drive that is driven from outside does not begin with an \
+                 image; run an experiment instead"
+                    .into(),
+            )
+            .into());
+        }
         let mut device = Device::new(&config, options)?;
         if device.needs_future() {
             return Err(beforehand("buffer.scheme").into());
@@ -448,6 +456,6 @@ impl Session {
             fill_s: self.fill_s,
         };
         let idle = std::mem::take(&mut self.idle);
-        closed(&self.experiment, (&workload, &fitted), &figures, idle, engine)
+        closed(&self.experiment, (&workload, None), &fitted, &figures, idle, engine)
     }
 }

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::device::{Device, DeviceError};
+use eraseblock_core::device::{Device, DeviceError, Saved};
 use eraseblock_core::nand::{Geometry, Media};
 use serde_json::json;
 
 use super::Drive;
+use super::powered::Powered;
 use crate::error::Error;
 use crate::found::{self, Compare, Damage, Found};
 use crate::image::{Image, State, Tape};
@@ -91,7 +92,8 @@ impl Drive {
     ) -> Result<(), Error> {
         let failed = |source| Error::file(path, source);
         let contents = found::read(&image, geometry, None, Compare::New).map_err(failed)?;
-        let (store, _) = Store::new(image, contents, State::default(), false);
+        let mut store = Store::new(image);
+        store.restart(contents, State::default(), false);
         let store = Shared(Arc::new(Mutex::new(store)));
         let mut device = Device::serving(config, Box::new(store.clone()))?;
         device.precondition()?;
@@ -124,32 +126,16 @@ impl Drive {
         sync: bool,
         tape: Option<Tape>,
     ) -> Result<(Self, Found), Error> {
-        let failed = |source| Error::file(path, source);
         let (mut image, config, geometry) = Image::open(path, true)?;
         if let Some(tape) = tape {
             image.disk_mut().record(tape);
         }
-        let state = image.state().map_err(failed)?;
-        let state = state.ok_or_else(|| damaged(path, HOW_LEFT))?;
-        let contents = found::read(&image, &geometry, Some(state), Compare::New);
-        let contents = contents.map_err(failed)?;
-        // Going on without what cannot be read would bring older versions back as if nothing were
-        // amiss.
-        if !contents.damage.is_empty() {
-            return Err(damaged(path, &describe(&contents.damage)));
-        }
-        let (found, torn) = (contents.found, contents.unmarked.clone());
-        let (mut store, media) = Store::new(image, contents, state, sync);
-        store.begin(&torn).map_err(failed)?;
-        let store = Shared(Arc::new(Mutex::new(store)));
-        let device = Device::serving_again(&config, media, Box::new(store.clone()))?;
-        store.get().settle_places(|lpn| device.place_of(lpn));
-        if let Some(why) = store.get().take_fault() {
-            return Err(failed(why));
-        }
+        let store = Shared(Arc::new(Mutex::new(Store::new(image))));
+        let built = (&config, &geometry);
+        let (device, found) = Self::power_up(&store, path, built, sync, Saved::default())?;
         let (page_bytes, started_at) = (device.page_bytes(), device.now());
         let drive = Self {
-            device,
+            device: Powered::on(device),
             store,
             page_bytes,
             started_at,
@@ -161,16 +147,59 @@ impl Drive {
         Ok((drive, found))
     }
 
+    /// Power is there: the FTL rebuilds its state from what is in the image, and what a capacitor
+    /// `saved` of the RAM is stored.
+    fn power_up(
+        store: &Shared,
+        path: &Path,
+        (config, geometry): (&DeviceConfig, &Geometry),
+        sync: bool,
+        saved: Saved,
+    ) -> Result<(Device, Found), Error> {
+        let failed = |source| Error::file(path, source);
+        let mut held = store.get();
+        let state = held.image().state().map_err(failed)?;
+        let state = state.ok_or_else(|| damaged(path, HOW_LEFT))?;
+        let contents = found::read(held.image(), geometry, Some(state), Compare::New);
+        let contents = contents.map_err(failed)?;
+        // Going on without what cannot be read would bring older versions back as if nothing were
+        // amiss.
+        if !contents.damage.is_empty() {
+            return Err(damaged(path, &describe(&contents.damage)));
+        }
+        let (found, torn) = (contents.found, contents.unmarked.clone());
+        let media = held.restart(contents, state, sync);
+        held.begin(&torn).map_err(failed)?;
+        // The drive takes it for each page that it stores.
+        drop(held);
+        let device = Device::serving_again(config, media, saved, Box::new(store.clone()))?;
+        let mut held = store.get();
+        held.settle_places(|lpn| device.place_of(lpn));
+        if !device.keeps_ram() {
+            held.forget_ram();
+        }
+        match held.take_fault() {
+            Some(why) => Err(failed(why)),
+            None => Ok((device, found)),
+        }
+    }
+
     /// Power fails, and comes back: what is under way will not be answered, and what was not stored
-    /// is gone. Of the flash operations under way none has begun. `path` is the image's.
+    /// is gone, but for what a capacitor saves. Of the flash operations under way none has begun.
+    /// `path` is the image's, which stays open, and nobody else's.
     ///
     /// # Errors
     /// As [`Self::open`]; the drive is of no use then.
     pub fn lose_power(&mut self, path: &Path, sync: bool) -> Result<Found, Error> {
-        let given_up = self.store.get().image().give_up();
-        given_up.map_err(|source| Error::file(path, source))?;
-        let (drive, found) = Self::open(path, sync)?;
-        *self = drive;
+        let (config, geometry) = (self.device.config().clone(), self.device.geometry().clone());
+        let saved = self.device.saved();
+        // One drive at a time is held in memory.
+        self.device.switch_off();
+        self.store.get().let_go();
+        let (device, found) = Self::power_up(&self.store, path, (&config, &geometry), sync, saved)?;
+        self.started_at = device.now();
+        self.device = Powered::on(device);
+        (self.failed, self.waited) = (None, false);
         Ok(found)
     }
 
@@ -227,11 +256,29 @@ impl Drive {
     /// The image cannot be read, or holds another drive.
     pub fn check_is(path: &Path, asked: &DeviceConfig) -> Result<(), Error> {
         let (_, config, _) = Image::open(path, false)?;
-        let json = |config| serde_json::to_value(config).unwrap_or_else(|e| unreachable!("{e}"));
-        match first_difference("", &json(&config), &json(asked)) {
-            None => Ok(()),
-            Some(difference) => Err(Error::OtherDrive { path: path.to_owned(), difference }),
+        compare(path, &tables(&config), &tables(asked))
+    }
+
+    /// What the flash of the drive in an image holds, for a simulation that begins with it, and the
+    /// SHA-256 of that. `nand` and `ftl` of the drive have to be those of `asked`. Changes nothing.
+    ///
+    /// # Errors
+    /// The image cannot be read, is damaged, or holds another drive.
+    pub fn flash_of(path: &Path, asked: &DeviceConfig) -> Result<(Media, String), Error> {
+        let failed = |source| Error::file(path, source);
+        let (image, config, geometry) = Image::open(path, false)?;
+        let below = |config| {
+            let all = tables(config);
+            json!({"nand": all["nand"], "ftl": all["ftl"]})
+        };
+        compare(path, &below(&config), &below(asked))?;
+        let state = image.state().map_err(failed)?.ok_or_else(|| damaged(path, HOW_LEFT))?;
+        let contents = found::read(&image, &geometry, Some(state), Compare::New).map_err(failed)?;
+        if !contents.damage.is_empty() {
+            return Err(damaged(path, &describe(&contents.damage)));
         }
+        let sha256 = contents.sha256();
+        Ok((contents.media, sha256))
     }
 }
 
@@ -256,6 +303,19 @@ pub(super) fn damaged(path: &Path, what: &str) -> Error {
              what is lost"
         ),
     )
+}
+
+/// A configuration as tables.
+fn tables(config: &DeviceConfig) -> serde_json::Value {
+    serde_json::to_value(config).unwrap_or_else(|e| unreachable!("{e}"))
+}
+
+/// Refuses an image that holds another drive.
+fn compare(path: &Path, held: &serde_json::Value, asked: &serde_json::Value) -> Result<(), Error> {
+    match first_difference("", held, asked) {
+        None => Ok(()),
+        Some(difference) => Err(Error::OtherDrive { path: path.to_owned(), difference }),
+    }
 }
 
 /// The first key in which two configurations differ.

@@ -1,6 +1,8 @@
 //! A drive with real bytes: the simulated one, and an image.
 
 mod files;
+mod glance;
+mod powered;
 mod scrub;
 
 use std::io;
@@ -12,7 +14,10 @@ use eraseblock_core::support::ids::{Lpn, Ppn};
 use thiserror::Error;
 
 pub use files::{Checked, Info};
+pub use glance::{Glance, Times};
 pub use scrub::Scrubbed;
+
+use powered::Powered;
 
 use crate::image::Stop;
 use crate::record::Recorder;
@@ -32,7 +37,7 @@ pub enum Failure {
 /// A drive that is open.
 #[derive(Debug)]
 pub struct Drive {
-    device: Device,
+    device: Powered,
     store: Shared,
     page_bytes: u64,
     /// The drive's time when it was opened.
@@ -51,7 +56,8 @@ impl Drive {
     /// Power fails when so many more steps of flash operations have ended: the drive fails, and the
     /// image is what is left.
     pub fn cut_after(&mut self, steps: u64) {
-        self.device.cut_after(self.device.completions() + steps);
+        let end = self.device.completions() + steps;
+        self.device.cut_after(end);
     }
 
     /// Nothing reaches the image after the `writes`-th write to it from now on. For tests of what
@@ -276,8 +282,16 @@ impl Drive {
     /// done since it was opened comes back, and the recording, which is whole.
     ///
     /// # Errors
-    /// The drive has failed; what was answered before is in the image.
-    pub fn close(mut self) -> Result<(Report, Option<Recorder>), Failure> {
+    /// The drive has failed, and why; what was answered before is in the image. What it has done
+    /// until then comes back, too.
+    pub fn close(mut self) -> Result<(Report, Option<Recorder>), (Failure, Box<Report>)> {
+        match self.end() {
+            Ok(report) => Ok((report, self.recorder)),
+            Err(why) => Err((why, Box::new(self.device.report_so_far()))),
+        }
+    }
+
+    fn end(&mut self) -> Result<Report, Failure> {
         let now = self.now();
         self.put(Op::Flush, (0, 0), &[], false, now)?;
         while self.under_way() > 0 {
@@ -290,7 +304,7 @@ impl Drive {
         let report = self.held(finished)?;
         let time_ns = self.device.now() - self.started_at;
         self.store.get().end(time_ns).map_err(|why| of_disk(&why))?;
-        Ok((report, self.recorder))
+        Ok(report)
     }
 
     /// Nothing can be written from now on.

@@ -199,14 +199,6 @@ impl Image {
         &mut self.disk
     }
 
-    /// Others may open it from now on, and this one may do nothing more with it.
-    ///
-    /// # Errors
-    /// The system does not let go of it.
-    pub fn give_up(&self) -> io::Result<()> {
-        Ok(flock(self.disk.file(), FlockOperation::Unlock)?)
-    }
-
     /// Bytes that the file takes on the host's disk.
     ///
     /// # Errors

@@ -51,6 +51,11 @@ impl Clock {
         }
     }
 
+    /// By how much answers came after their time.
+    pub fn late(&self) -> &Latency {
+        &self.late
+    }
+
     /// By how much answers came after their time, in ns; `None` where there were none.
     pub fn lateness(&self) -> Option<LatencySummary> {
         self.late.summary()

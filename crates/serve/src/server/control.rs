@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::deadline::Timed;
 use super::desk::{Desk, Order, Reply};
 use super::listen::private_socket;
 use crate::error::Error;
 
 /// Bytes of an order.
 const LONGEST: u64 = 64 << 10;
-/// Whoever connects says what they want within this time.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Whoever connects says all of what they want within this time, and takes the reply within it.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// An order takes no longer: a copy of a large image may take a while.
 const LONGEST_ORDER: Duration = Duration::from_secs(3600);
 
@@ -59,13 +60,8 @@ impl Drop for Control {
 }
 
 fn serve(stream: &UnixStream, desk: &Desk) {
-    if stream.set_read_timeout(Some(PATIENCE)).is_err()
-        || stream.set_write_timeout(Some(PATIENCE)).is_err()
-    {
-        return;
-    }
     let mut line = String::new();
-    let read = BufReader::new(stream.take(LONGEST)).read_line(&mut line);
+    let read = BufReader::new(Timed::new(stream, PATIENCE).take(LONGEST)).read_line(&mut line);
     if read.is_err() || line.is_empty() {
         return;
     }
@@ -75,7 +71,7 @@ fn serve(stream: &UnixStream, desk: &Desk) {
         Err(why) => format!("{}\n", json!({ "error": why })),
     };
     // Whoever has gone does not want to know.
-    _ = (&mut &*stream).write_all(text.as_bytes());
+    _ = Timed::new(stream, PATIENCE).write_all(text.as_bytes());
 }
 
 fn order(line: &str) -> Result<Order, String> {

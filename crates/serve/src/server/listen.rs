@@ -1,5 +1,6 @@
 //! Where clients come: a socket in the file system, or a port of this machine.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::FileTypeExt;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use mio::event::Source;
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use mio::{Interest, Registry, Token};
-use rustix::fs::Mode;
+use rustix::fs::{FlockOperation, Mode, flock};
 use rustix::process::umask;
 
 use crate::error::Error;
@@ -95,8 +96,12 @@ impl Drop for Listener {
 }
 
 /// A socket for its owner alone. One that a server left which was killed is taken over; one that
-/// somebody listens on is not.
+/// somebody listens on is not. Of several servers that begin at once one gets it.
 pub fn private_socket<T>(path: &Path, bind: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    // Else two could find the same one left: the second would remove the first one's new socket.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = File::open(folder.unwrap_or(Path::new(".")))?;
+    flock(&folder, FlockOperation::LockExclusive)?;
     if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket())
         && std::os::unix::net::UnixStream::connect(path)
             .is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused)

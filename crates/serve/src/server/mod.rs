@@ -12,8 +12,11 @@
 mod client;
 mod clock;
 mod control;
+mod deadline;
 mod desk;
+mod http;
 mod listen;
+mod prometheus;
 mod work;
 
 use std::io;
@@ -32,14 +35,16 @@ use serde_json::{Value, json};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::drive::Drive;
+use crate::drive::{Drive, Times};
 use crate::error::Error;
 use crate::found::Found;
 use crate::record::Recorder;
 use client::Client;
 use clock::Clock;
 use control::Control;
-use desk::{Desk, Order, Reply, Slip};
+use desk::{Desk, Order, Question, Reply, Slip, Standing};
+use http::Figures;
+pub use http::Http;
 pub use listen::Address;
 use listen::Listener;
 use work::{Answer, Said, Whose, Work, errno};
@@ -78,12 +83,14 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// A socket for orders to the server.
     pub control: Option<PathBuf>,
+    /// Figures over HTTP.
+    pub http: Option<Http>,
 }
 
 impl Options {
     /// Those that a server has where nothing is said of them.
     pub fn at(address: Address) -> Self {
-        Self { address, sync: false, pace: false, record: None, control: None }
+        Self { address, sync: false, pace: false, record: None, control: None, http: None }
     }
 }
 
@@ -92,6 +99,8 @@ impl Options {
 pub struct Ready {
     /// Where they can, as they name it.
     pub uri: String,
+    /// Where people find the page with its figures, if there is one.
+    pub page: Option<String>,
     /// Bytes of the drive.
     pub size: u64,
     /// What was found in the image.
@@ -103,7 +112,8 @@ impl Ready {
     pub fn to_json(&self) -> String {
         let Found { readable, torn, compared, .. } = self.found;
         json!({
-            "uri": self.uri, "size": self.size, "pages": readable, "torn": torn, "compared": compared,
+            "uri": self.uri, "page": self.page, "size": self.size, "pages": readable, "torn": torn,
+            "compared": compared,
         })
         .to_string()
     }
@@ -116,8 +126,8 @@ impl Ready {
 /// comes back.
 ///
 /// # Errors
-/// The image cannot be used, or nobody can listen there; or the drive has failed, and what was
-/// answered before is in the image.
+/// The image cannot be used, or nobody can listen there; or the drive did not come back after a
+/// power cut, and what was answered before is in the image.
 pub fn serve(
     path: &Path,
     options: &Options,
@@ -136,6 +146,7 @@ pub fn serve(
     let recorder =
         options.record.as_ref().map(|to| Recorder::create(to, provenance())).transpose()?;
     let mut control = options.control.as_deref().map(Control::bind).transpose()?;
+    let mut figures = options.http.as_ref().map(Figures::bind).transpose()?;
     if !prepare() {
         return Ok(None);
     }
@@ -149,18 +160,28 @@ pub fn serve(
     if let Some(control) = &mut control {
         control.start(&server.desk);
     }
-    let told = ready(&Ready { uri: server.listener.uri(), size: server.export.size, found });
+    if let (Some(figures), Some(http)) = (&mut figures, &options.http) {
+        figures.start(http.page.clone(), &server.desk);
+    }
+    let (uri, page) = (server.listener.uri(), figures.as_ref().map(Figures::uri));
+    let told = ready(&Ready { uri, page, size: server.export.size, found });
     let ran = if told { server.run() } else { Ok(()) };
     let Server { work, listener, broken, .. } = server;
-    drop((listener, control));
+    drop((listener, control, figures));
     ran.map_err(failed)?;
     broken.map_or(Ok(()), Err)?;
     let lateness = work.clock.as_ref().and_then(Clock::lateness);
-    let closed = work.drive.close();
-    let (report, recorder) = closed.map_err(|why| Error::Failed(why.to_string()))?;
-    let recorded = recorder.as_ref().map(Recorder::requests);
-    recorder.map(Recorder::finish).transpose()?;
-    Ok(told.then_some(Ended { report, lateness, recorded }))
+    let ended = match work.drive.close() {
+        Ok((report, recorder)) => {
+            let recorded = recorder.as_ref().map(Recorder::requests);
+            recorder.map(Recorder::finish).transpose()?;
+            Ended { report, lateness, recorded, failed: None }
+        }
+        Err((why, report)) => {
+            Ended { report: *report, lateness, recorded: None, failed: Some(why.to_string()) }
+        }
+    };
+    Ok(told.then_some(ended))
 }
 
 /// What a server has done.
@@ -172,13 +193,17 @@ pub struct Ended {
     pub lateness: Option<LatencySummary>,
     /// Requests that were written down.
     pub recorded: Option<u64>,
+    /// Why the drive could only be read in the end; what was answered before is in the image.
+    pub failed: Option<String>,
 }
 
 impl Ended {
     /// The same for those who read JSON.
     pub fn to_json(&self) -> String {
-        let Self { report, lateness, recorded } = self;
-        json!({"drive": report, "lateness_ns": lateness, "recorded": recorded}).to_string()
+        let Self { report, lateness, recorded, failed } = self;
+        let lateness = lateness.as_ref();
+        json!({"drive": report, "lateness_ns": lateness, "recorded": recorded, "failed": failed})
+            .to_string()
     }
 }
 
@@ -230,7 +255,7 @@ struct Server {
     due: Vec<u64>,
     path: PathBuf,
     desk: Desk,
-    orders: Receiver<Slip>,
+    questions: Receiver<Question>,
     /// Orders that wait for a flush, by its number.
     flushing: Vec<(u64, Slip)>,
     /// The drive did not come back after a power cut.
@@ -263,7 +288,7 @@ impl Server {
         let poll = Poll::new()?;
         listener.register(poll.registry(), LISTENER)?;
         poll.registry().register(&mut signals.stream, SIGNALS, Interest::READABLE)?;
-        let (desk, orders) = Desk::new(poll.registry(), ORDERS)?;
+        let (desk, questions) = Desk::new(poll.registry(), ORDERS)?;
         Ok(Self {
             poll,
             listener,
@@ -276,7 +301,7 @@ impl Server {
             due: Vec::new(),
             path: path.to_owned(),
             desk,
-            orders,
+            questions,
             flushing: Vec::new(),
             broken: None,
             ends: None,
@@ -316,6 +341,11 @@ impl Server {
             if ordered {
                 self.obey();
             }
+            if self.broken.is_some() {
+                // There is no drive any more. Clients hear that their requests have failed.
+                self.send();
+                return Ok(());
+            }
             // Half of what is under way is answered before clients are listened to again, so that
             // they find the drive busy as it would be.
             let left = self.work.drive.under_way() / 2;
@@ -331,7 +361,7 @@ impl Server {
                 self.tell();
             }
             self.send();
-            if self.has_ended() || self.broken.is_some() {
+            if self.has_ended() {
                 return Ok(());
             }
         }
@@ -368,8 +398,16 @@ impl Server {
     /// Does what has been ordered.
     fn obey(&mut self) {
         while self.broken.is_none()
-            && let Ok(slip) = self.orders.try_recv()
+            && let Ok(question) = self.questions.try_recv()
         {
+            let slip = match question {
+                Question::Order(slip) => slip,
+                Question::Standing(reply) => {
+                    // Whoever asked may have gone.
+                    _ = reply.send(Box::new(self.standing()));
+                    continue;
+                }
+            };
             let reply = match &slip.order {
                 Order::Stats => Ok(self.stats().to_string()),
                 Order::PowerCut => self.cut_power(),
@@ -404,6 +442,18 @@ impl Server {
             "buffered_pages": drive.device().buffer().len(),
             "failed": drive.failure().map(ToString::to_string),
         })
+    }
+
+    /// How the drive and the server stand now.
+    fn standing(&mut self) -> Standing {
+        let held = |client: &mut Client| client.held() + client.connection.held();
+        Standing {
+            drive: self.work.drive.glance(),
+            clients: self.clients.iter().flatten().count(),
+            under_way: self.work.drive.under_way(),
+            held_bytes: self.clients.iter_mut().flatten().map(held).sum(),
+            lateness: self.work.clock.as_ref().and_then(|clock| Times::of(clock.late())),
+        }
     }
 
     fn cut_power(&mut self) -> Reply {

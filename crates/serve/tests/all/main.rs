@@ -7,6 +7,7 @@ mod common;
 mod crashes;
 mod damage;
 mod drive;
+mod glance;
 mod mutations;
 mod power_cuts;
 mod record;

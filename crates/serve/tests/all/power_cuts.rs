@@ -8,7 +8,7 @@ use crate::common;
 use std::path::Path;
 
 use crate::common::{Model, config, ftls, one_shot};
-use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::config::{DeviceConfig, PowerLoss};
 use eraseblock_core::host::Op;
 use eraseblock_serve::{Drive, Stop};
 use rand::SeedableRng as _;
@@ -80,6 +80,77 @@ fn at_every_flash_operation_of_a_small_run() {
         }
     }
     assert!(cuts > 250, "{cuts} cuts");
+}
+
+/// With a capacitor everything that was answered is there, flushed or not, at every flash operation
+/// of a small run.
+#[test]
+fn a_capacitor_saves_what_was_not_flushed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let mut cuts = 0;
+    for (name, ftl) in ftls() {
+        let mut config = config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}));
+        config.buffer.power_loss = PowerLoss::Capacitor;
+        _ = std::fs::remove_file(&base);
+        let model = used(&base, &config);
+        for after in (0..).step_by(13) {
+            std::fs::copy(&base, &image).unwrap();
+            let mut model = model.clone();
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            let mut rng = Pcg64Mcg::seed_from_u64(6);
+            drive.cut_after(after + 1);
+            let mut before = model.clone();
+            let failed = (0..16).any(|_| {
+                before = model.clone();
+                model.step(&mut drive, &mut rng).is_err()
+            });
+            drive.lose_power(&image, false).unwrap_or_else(|e| panic!("{name}, {after}: {e}"));
+            // The request that was not answered may have happened or not.
+            if failed {
+                model.compare_either(&before, &mut drive);
+            } else {
+                model.compare_all(&mut drive);
+            }
+            assert_eq!(drive.pages_in_ram(), 0, "{name}, {after}: all is stored");
+            // It works on, and the image has it, too.
+            model.learn(&mut drive);
+            go_on(&mut drive, &mut model, 2);
+            drive.close().unwrap();
+            model.compare_all(&mut Drive::open(&image, false).unwrap().0);
+            if !failed {
+                break;
+            }
+            cuts += 1;
+        }
+    }
+    assert!(cuts > 30, "{cuts} cuts");
+}
+
+/// While power is gone nobody else gets at the image.
+#[test]
+fn the_image_stays_locked_through_a_power_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    Drive::create(&image, &config(&json!("page"), json!({"scheme": "lru", "size": "48 KiB"})))
+        .unwrap();
+    let mut drive = Drive::open(&image, false).unwrap().0;
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| {
+            let mut refused = 0;
+            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                assert!(Drive::info(&image).is_err(), "somebody else has got the image");
+                refused += 1;
+            }
+            refused
+        });
+        for _ in 0..20 {
+            drive.lose_power(&image, false).unwrap();
+        }
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(others.join().unwrap() > 0);
+    });
 }
 
 /// Between any two writes to the file, and in the middle of each: finer than flash operations are.

@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
-use crate::common::{buffers, config, ftls, one_shot, simulated};
+use crate::common::{buffers, config, ftls, one_shot, simulated, simulated_from};
 use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;
 use eraseblock_serve::{Drive, Recorder};
 use rand::{RngExt as _, SeedableRng as _};
@@ -104,4 +105,57 @@ fn background_work_and_the_end_of_a_run_are_the_same() {
     agrees(folder.path(), "flushed", &flushed, 2, &[true]);
     let queue = with("page", "host", "max_outstanding", 2.into());
     agrees(folder.path(), "queue", &queue, 3, &[false, true]);
+}
+
+/// A simulation that begins with an image does what a server of it does: with a drive that has been
+/// used, ended as it should or not.
+#[test]
+fn a_simulation_goes_on_from_an_image_as_a_server_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let (image, trace) = (folder.path().join("image"), folder.path().join("trace.ebt"));
+    for (seed, (name, ftl)) in (0..).zip(ftls()) {
+        let config = config(&ftl, json!({"scheme": "lru", "size": "64 KiB"}));
+        Drive::create(&image, &config).unwrap();
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut drive = Drive::open(&image, false).unwrap().0;
+        use_it(&mut drive, &mut rng, 250, false);
+        if seed % 2 == 0 {
+            drive.close().unwrap();
+        } else {
+            drop(drive);
+        }
+        let (media, sha256) = Drive::flash_of(&image, &config).unwrap();
+        assert_eq!(Drive::flash_of(&image, &config).unwrap().1, sha256, "{name}");
+        let mut drive = Drive::open(&image, false).unwrap().0;
+        drive.record(Recorder::create(&trace, vec![]).unwrap());
+        use_it(&mut drive, &mut rng, 200, false);
+        let (served, recorder) = drive.close().unwrap();
+        recorder.unwrap().finish().unwrap();
+        for verify in [false, true] {
+            let options = Options { verify };
+            let device = Device::resuming(&config, options, media.clone()).unwrap();
+            let simulated = simulated_from(device, &trace);
+            assert_eq!(served.flash, simulated.flash, "{name}, verify: {verify}");
+            assert_eq!(served.response_ns, simulated.response_ns, "{name}, verify: {verify}");
+            assert_eq!(served.wear, simulated.wear, "{name}, verify: {verify}");
+            assert_eq!(simulated.precondition.state, "image");
+        }
+        assert_ne!(Drive::flash_of(&image, &config).unwrap().1, sha256, "{name}");
+        std::fs::remove_file(&image).unwrap();
+        std::fs::remove_file(&trace).unwrap();
+    }
+}
+
+#[test]
+fn a_simulation_of_another_drive_does_not_begin_with_an_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    let mut config = config(&json!("page"), json!({"scheme": "lru", "size": "64 KiB"}));
+    Drive::create(&image, &config).unwrap();
+    // The buffer may be another.
+    config.buffer.size.0 *= 2;
+    Drive::flash_of(&image, &config).unwrap();
+    config.nand.timing.erase.0 += 1;
+    let refused = Drive::flash_of(&image, &config).unwrap_err().to_string();
+    assert!(refused.contains("nand.timing.erase is "), "{refused}");
 }

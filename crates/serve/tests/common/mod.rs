@@ -75,7 +75,11 @@ pub fn buffers() -> Vec<String> {
 
 /// What the simulation says of the requests in a trace.
 pub fn simulated(config: &DeviceConfig, trace: &Path) -> Report {
-    let mut device = Device::new(config, Options::default()).unwrap();
+    simulated_from(Device::new(config, Options::default()).unwrap(), trace)
+}
+
+/// The same of a drive that holds something.
+pub fn simulated_from(mut device: Device, trace: &Path) -> Report {
     let (exported_bytes, page_bytes) = (device.exported_bytes(), device.page_bytes());
     let block_bytes = device.logical_block_bytes();
     let workload = WorkloadConfig::trace(trace.to_str().unwrap());
@@ -160,6 +164,12 @@ impl Model {
         let now = vec![0; size];
         let past = now.chunks(PAGE).map(|page| vec![page.to_vec()]).collect();
         Self { now, past, tag: 0 }
+    }
+
+    /// What a drive holds now is what it is to hold.
+    pub fn learn(&mut self, drive: &mut impl Host) {
+        drive.read(0, &mut self.now).unwrap();
+        self.flushed();
     }
 
     fn changed(&mut self, from: usize, to: usize) {

@@ -66,14 +66,14 @@ impl EventLog {
     pub fn start(
         &mut self,
         experiment: &Experiment,
-        workload: &Workload,
+        (workload, image): (&Workload, Option<&str>),
         shape: Shape,
         page_bytes: u64,
     ) -> Result<(), RunError> {
         let identity = workload.identity();
         let rest = json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "key": experiment.key_with_content(identity.format, &identity.sha256),
+            "key": experiment.key_with_content((identity.format, &identity.sha256), image),
             "scheme": experiment.device().buffer.scheme,
             "buffer_pages": shape.capacity,
             "pages_per_block": shape.pages_per_block,

@@ -1,0 +1,1 @@
+"""The page of a drive that is being served: what it does at this moment, for whoever watches."""
