@@ -98,12 +98,14 @@ def with_scheme(experiment: Experiment, scheme: Mapping[str, Any]) -> Experiment
 
 @dataclass(frozen=True)
 class Score:
-    """What a buffer came to in one cell by one measure, relative to the best online one and to page LRU."""
+    """What a buffer came to in one cell by one measure, relative to the best other and to page LRU."""
 
     cell: str
     measure: str
     to_best: float
     to_lru: float
+    # The best one there, other than it.
+    best: str
 
 
 def scores(trials: Mapping[str, Mapping[str, Trial]], scheme: str) -> list[Score]:
@@ -116,9 +118,12 @@ def scores(trials: Mapping[str, Mapping[str, Trial]], scheme: str) -> list[Score
                 for name, one in some.items()
                 if one.competes and measure.name in one.figures
             }
-            if scheme in figures and "lru" in figures:
-                own, least, lru = figures[scheme], min(figures.values()), figures["lru"]
-                found.append(Score(cell, measure.name, _ratio(own, least), _ratio(own, lru)))
+            if scheme in figures:
+                own, lru = figures.pop(scheme), figures.get("lru")
+                best = min(figures, key=figures.__getitem__, default=scheme)
+                least = figures.get(best, own)
+                to_lru = 1.0 if lru is None else _ratio(own, lru)
+                found.append(Score(cell, measure.name, _ratio(own, least), to_lru, best))
     return found
 
 
@@ -136,6 +141,7 @@ def main(
     study: str | None = None,
     jobs: int | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    record: Path | None = None,
 ) -> None:
     """Run the first cells of a half.
 
@@ -147,6 +153,7 @@ def main(
         study: cells of this study alone.
         jobs: runs at a time; one per processor if left out.
         output: folder that keeps the runs, so that none is made twice.
+        record: file for the scores of the last buffer in each cell, as CSV.
     """
     taken = [
         (cell, one) for cell, one in cells().items() if cell.half == half and study in (None, cell.study)
@@ -155,6 +162,18 @@ def main(
     failed = {f"{cell}: {one.error}" for cell, some in trials.items() for one in some.values() if one.error}
     sys.stderr.writelines(f"{line}\n" for line in sorted(failed))
     sys.stdout.writelines(f"{line}\n" for line in table(trials))
+    if record is not None:
+        record.write_text("".join(f"{line}\n" for line in rows(trials)), encoding="utf-8")
+
+
+def rows(trials: Mapping[str, Mapping[str, Trial]]) -> list[str]:
+    """A row of CSV for each cell and measure: the last scheme against the best other and page LRU."""
+    scheme = [name for some in trials.values() for name in some][-1]
+    found = scores(trials, scheme)
+    return [
+        "cell,measure,best other,to best other,to lru",
+        *(f"{one.cell},{one.measure},{one.best},{one.to_best:.4f},{one.to_lru:.4f}" for one in found),
+    ]
 
 
 def _schemes(buffers: str) -> dict[str, Mapping[str, Any]]:
