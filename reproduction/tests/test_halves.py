@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from hashlib import sha256
 from pathlib import Path
 
@@ -60,7 +61,10 @@ def test_scores_are_relative_to_the_best_online_one() -> None:
     assert scores(trials, "opt") == []
     assert "| fab | response | 1 | 100% | 100% | 0.75 | a | 0.750 |" in table(trials)
     del trials["a"]["opt"]
-    assert rows(trials)[1:] == ["a,response,lru,0.7500,0.7500", "a,erases,lru,2.0000,2.0000"]
+    assert rows(trials)[1:] == [
+        ("a", "response", "lru", "0.7500", "0.7500"),
+        ("a", "erases", "lru", "2.0000", "2.0000"),
+    ]
     assert scores(trials, "lru")[0] == Score("a", "response", 4 / 3, 1.0, "fab")
 
 
@@ -73,7 +77,16 @@ def test_a_cell_is_run_with_its_size_and_schemes() -> None:
 
 
 def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    main("tune", cells_taken=1, buffers='[{"kind": "clc", "hot": 0.5}]', output=tmp_path)
+    main(
+        "tune",
+        cells_taken=1,
+        buffers='[{"kind": "clc", "hot": 0.5}]',
+        output=tmp_path,
+        record=tmp_path / "held, out.csv",
+    )
     told = capsys.readouterr()
     assert '| {"hot": 0.5, "kind": "clc"} | response | 1 |' in told.out
     assert told.err == ""
+    with (tmp_path / "held, out.csv").open() as file:
+        first = next(csv.DictReader(file))
+    assert (first["measure"], first["best other"]) == ("response", "lru")

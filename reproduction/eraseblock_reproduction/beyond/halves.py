@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from csv import writer
 from dataclasses import dataclass
 from hashlib import sha256
 from math import exp, log
@@ -163,16 +164,19 @@ def main(
     sys.stderr.writelines(f"{line}\n" for line in sorted(failed))
     sys.stdout.writelines(f"{line}\n" for line in table(trials))
     if record is not None:
-        record.write_text("".join(f"{line}\n" for line in rows(trials)), encoding="utf-8")
+        with record.open("w", encoding="utf-8", newline="") as file:
+            writer(file, lineterminator="\n").writerows(rows(trials))
 
 
-def rows(trials: Mapping[str, Mapping[str, Trial]]) -> list[str]:
-    """A row of CSV for each cell and measure: the last scheme against the best other and page LRU."""
+def rows(trials: Mapping[str, Mapping[str, Trial]]) -> list[tuple[str, ...]]:
+    """For CSV, a row for each cell and measure: the last scheme against the best other and page LRU."""
     scheme = [name for some in trials.values() for name in some][-1]
-    found = scores(trials, scheme)
     return [
-        "cell,measure,best other,to best other,to lru",
-        *(f"{one.cell},{one.measure},{one.best},{one.to_best:.4f},{one.to_lru:.4f}" for one in found),
+        ("cell", "measure", "best other", "to best other", "to lru"),
+        *(
+            (one.cell, one.measure, one.best, f"{one.to_best:.4f}", f"{one.to_lru:.4f}")
+            for one in scores(trials, scheme)
+        ),
     ]
 
 
