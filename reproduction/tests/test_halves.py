@@ -82,11 +82,11 @@ def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str], tmp_path
         cells_taken=1,
         buffers='[{"kind": "clc", "hot": 0.5}]',
         output=tmp_path,
-        record=tmp_path / "held, out.csv",
+        record=tmp_path / "scores.csv",
     )
     told = capsys.readouterr()
     assert '| {"hot": 0.5, "kind": "clc"} | response | 1 |' in told.out
     assert told.err == ""
-    with (tmp_path / "held, out.csv").open() as file:
+    with (tmp_path / "scores.csv").open() as file:
         first = next(csv.DictReader(file))
     assert (first["measure"], first["best other"]) == ("response", "lru")
