@@ -6,6 +6,7 @@ mod allocation;
 mod blas;
 mod chips;
 mod choices;
+mod cold_groups;
 mod collection;
 mod common;
 mod dftl;

@@ -53,9 +53,11 @@ class Study:
     # Settings of the loads under which all is run.
     loads: tuple[Mapping[str, Any], ...] = ({},)
 
-    def experiments(self) -> list[Experiment]:
-        """All runs; a scheme that is registered later is among them by itself."""
+    def experiments(self, buffers: Sequence[str] | None = None) -> list[Experiment]:
+        """All runs, or those of some buffers; a scheme that is registered later is among them by itself."""
         axes = {key: self._axis(key, known(kind)) for key, kind in self.every.items()}
+        if buffers is not None:
+            axes["buffer.scheme"] = self._axis("buffer.scheme", buffers)
         return [one for load in self.loads for one in resolve(self.path, sets={**axes, **load})]
 
     def _axis(self, key: str, names: Sequence[str]) -> list[Any]:

@@ -15,6 +15,7 @@ pub mod cbm;
 pub mod cflru;
 pub mod clc;
 pub mod clock;
+pub mod cold_groups;
 pub mod config;
 pub mod epo;
 pub mod fab;
@@ -265,6 +266,16 @@ pub trait View {
     fn home_chip(&self, lpn: Lpn) -> Option<u32>;
     /// Operations queued or running on the die of a unit.
     fn queued(&self, unit: PlaneId) -> u32;
+    /// Whether the FTL maps pages one by one; else whole logical blocks, so that what it costs to
+    /// write a page depends on which others of its block are written with it.
+    fn maps_pages(&self) -> bool {
+        false
+    }
+    /// Whether the FTL says that a logical block of which so many pages leave had better be written
+    /// whole.
+    fn padding_pays(&self, _pages: u32) -> bool {
+        false
+    }
     /// Erased blocks of a unit.
     fn free_blocks(&self, unit: PlaneId) -> u32;
     /// Channels of the array, which transfer independently.
@@ -474,5 +485,6 @@ crate::registry! {
     "gb" => Gb in gb,
     "blas" => Blas in blas,
     "sftl" => Sftl in sftl,
+    "cold-groups" => ColdGroups in cold_groups,
     "opt" => Opt in opt,
 }

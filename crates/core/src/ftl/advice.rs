@@ -34,6 +34,12 @@ pub trait Advice {
         false
     }
 
+    /// Whether a logical block of which so many pages are to be written had better be written whole,
+    /// the others read first: that costs less than what writing a part leads to later.
+    fn padding_pays(&self, _pages: u32) -> bool {
+        false
+    }
+
     /// Whether it asks how long dies have to work.
     fn needs_work_estimates(&self) -> bool {
         false

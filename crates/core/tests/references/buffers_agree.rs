@@ -48,12 +48,19 @@ fn every_buffer_has_a_reference() {
 struct Busy {
     queued: [u32; Idle::CHIPS as usize],
     ready: [bool; Idle::CHIPS as usize],
+    maps_pages: bool,
+    /// So many pages of a block are worth padding.
+    worth_padding: u32,
 }
 
 impl Busy {
     fn draw(random: &mut Pcg64Mcg) -> Self {
-        let mut view =
-            Self { queued: [0; Idle::CHIPS as usize], ready: [true; Idle::CHIPS as usize] };
+        let mut view = Self {
+            queued: [0; Idle::CHIPS as usize],
+            ready: [true; Idle::CHIPS as usize],
+            maps_pages: random.random(),
+            worth_padding: random.random_range(0..6),
+        };
         for queued in &mut view.queued {
             *queued = random.random_range(0..4) * random.random_range(0..2);
         }
@@ -92,6 +99,12 @@ impl View for Busy {
     }
     fn channel_ready(&self, channel: u32) -> bool {
         self.ready[channel as usize]
+    }
+    fn maps_pages(&self) -> bool {
+        self.maps_pages
+    }
+    fn padding_pays(&self, pages: u32) -> bool {
+        pages >= self.worth_padding
     }
     fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route {
         Idle.route(block, pattern)

@@ -39,6 +39,12 @@ impl BySize {
         self.fullest() == NONE
     }
 
+    /// Pages of a node; 0 if it is not in.
+    pub fn size(&self, node: u32) -> u32 {
+        let count = self.list_of[node as usize];
+        if count == NONE { 0 } else { count }
+    }
+
     /// A node has `pages` pages now: it is the most recent of those that have as many.
     pub fn put(&mut self, links: &mut Links, node: u32, pages: u32) {
         self.remove(links, node);
@@ -68,6 +74,21 @@ impl BySize {
     /// The nodes, those with most pages first, the most recent first among equals.
     pub fn iter<'a>(&'a self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
         self.lists.iter().rev().flat_map(|list| list.iter(links))
+    }
+
+    /// The nodes in the order in which [`Self::fullest`] would find them if each was taken out. O(1)
+    /// for each, but for a scan of one bit a page of a block.
+    pub fn from_fullest<'a>(&'a self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
+        let before = |count: usize| self.filled.last_set(count);
+        std::iter::successors(before(self.lists.len()), move |&count| before(count)).flat_map(
+            move |count| {
+                let list = &self.lists[count];
+                let held = |node: u32| (node != NONE).then_some(node);
+                std::iter::successors(held(list.back()), move |&node| {
+                    held(list.before(links, node))
+                })
+            },
+        )
     }
 
     /// The nodes from the last to the first of those that [`Self::fullest`] would find.

@@ -37,12 +37,33 @@ impl Window {
         }
     }
 
+    /// The window holds so many from now on; nothing has been put in.
+    pub fn resize(&mut self, size: u32) {
+        debug_assert!(self.len == 0);
+        self.size = size;
+    }
+
     /// Puts in a slot as the most recent one. [`Self::widen`] is due then.
     #[inline]
     pub fn push(&mut self, slot: u32) {
         self.clock += 1;
         self.used[slot as usize] = self.clock;
         self.order.push_front(&mut self.links, slot);
+        self.len += 1;
+    }
+
+    /// Puts in a slot as the most recent one of the window.
+    #[inline]
+    pub fn push_inside(&mut self, slot: u32) {
+        self.clock += 1;
+        self.used[slot as usize] = self.clock;
+        match self.first {
+            NONE => self.order.push_back(&mut self.links, slot),
+            first => self.order.insert_before(&mut self.links, slot, first),
+        }
+        self.first = slot;
+        self.inside.set(slot as usize);
+        self.count += 1;
         self.len += 1;
     }
 

@@ -34,6 +34,14 @@ impl View for Below<'_> {
         self.backend.engine().load(self.geometry.die_of(unit))
     }
 
+    fn maps_pages(&self) -> bool {
+        self.backend.places_pages()
+    }
+
+    fn padding_pays(&self, pages: u32) -> bool {
+        self.backend.advice().is_some_and(|advice| advice.padding_pays(pages))
+    }
+
     fn home(&self, lpn: Lpn) -> Option<PlaneId> {
         self.backend.advice()?.home(lpn)
     }

@@ -310,6 +310,11 @@ impl Bast {
 }
 
 impl BlockScheme for Bast {
+    /// A log block of which half is copied at once is merged for less than a full merge.
+    fn padding_pays(&self, blocks: &Blocks, pages: u32) -> bool {
+        2 * pages >= blocks.ppb()
+    }
+
     const NAME: &'static str = "bast";
 
     fn write(

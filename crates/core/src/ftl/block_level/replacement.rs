@@ -195,6 +195,11 @@ impl Replacement {
 }
 
 impl BlockScheme for Replacement {
+    /// A whole block takes the place of its chain, which is erased and not folded.
+    fn padding_pays(&self, _blocks: &Blocks, _pages: u32) -> bool {
+        true
+    }
+
     const NAME: &'static str = "replacement";
 
     fn write(

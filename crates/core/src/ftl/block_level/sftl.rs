@@ -166,6 +166,11 @@ impl Sftl {
 }
 
 impl BlockScheme for Sftl {
+    /// A log block of which half is copied at once is merged for less than a full merge.
+    fn padding_pays(&self, blocks: &Blocks, pages: u32) -> bool {
+        2 * pages >= blocks.ppb()
+    }
+
     const NAME: &'static str = "sftl";
 
     fn write(

@@ -40,6 +40,12 @@ pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether a block of which so many pages are to be written had better be written whole; see
+    /// [`Advice::padding_pays`].
+    fn padding_pays(&self, _blocks: &Blocks, _pages: u32) -> bool {
+        false
+    }
+
     /// The policy that a logical block is kept under; see [`Advice::policy`].
     fn policy(&self, _block: LogicalBlock) -> Option<Policy> {
         None
@@ -216,6 +222,10 @@ impl<S: BlockScheme + 'static> Advice for Folded<S> {
 
     fn is_ready(&self, unit: PlaneId, _erased: u32) -> bool {
         self.scheme.is_ready(&self.blocks, unit)
+    }
+
+    fn padding_pays(&self, pages: u32) -> bool {
+        self.scheme.padding_pays(&self.blocks, pages)
     }
 
     fn route(&self, logical_block: LogicalBlock, pattern: Pattern) -> Option<Route> {

@@ -1,0 +1,420 @@
+//! COLD GROUPS: the cold pages of one logical block leave together, a block for each channel at the
+//! same time, by what the FTL says that writing them costs.
+//!
+//! **What it does.** Pages in the order of use, the most recent first; the last ones, a share
+//! `cold` of the buffer, are *cold*. A page that is read from flash comes in as the warmest of the
+//! cold ones. Where there is no room, a cold page that is clean leaves: it costs nothing. Where
+//! there is none, the block leaves that has most cold dirty pages (its *group*), and with it, at
+//! the same moment, the next largest group for each other channel. What a group is depends on the
+//! FTL, which the buffer asks:
+//!
+//! - An FTL that maps *pages* writes each for the same price. Few pages are cold (a fifth), and the
+//!   hot dirty pages of the block go along only where they are no more than the cold ones.
+//! - An FTL that maps *blocks* pays for a block more than for a page. Most pages are cold (four
+//!   fifths), and all dirty pages of the block go along. Where the FTL says that writing the whole
+//!   block is cheaper than writing a part and merging later, it is padded.
+//!
+//! **When it wins**: wherever the best scheme is not known beforehand. **When it loses**: a buffer of
+//! a few blocks with hot pages in all of them, under an FTL that maps blocks: the round takes them.
+//!
+//! A scheme of eraseblock's own; [how it came about](../own.md). Of what it is made: the largest
+//! block leaves as in FAB and CLC, but of cold pages alone, as in REF; clean ones first as in
+//! CFLRU; one block for each channel as in CAVE; padding as in BPLRU.
+//!
+//! **The rules in full**: [own.md](../own.md#rules).
+//!
+//! Cost of a page access: O(1); of a round O(channels), and for each block that leaves O(pages of a
+//! block), and O(units of the drive) where it was never written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::kit::blocks::{ReadPolicy, require_room, require_share};
+use super::kit::by_size::BySize;
+use super::kit::modules::{Modules, Per};
+use super::kit::pages::PageTable;
+use super::kit::parallel::RANDOM;
+use super::kit::window::Window;
+use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
+use crate::pattern::Hint;
+use crate::support::ids::{LogicalBlock, Lpn};
+use crate::support::list::{Links, List};
+use crate::support::registry::{About, Example};
+
+/// What `list` says.
+pub const ABOUT: About = About {
+    title: "cold groups",
+    summary: "Blocks with most cold pages leave, one for each channel; how much is cold, and what \
+        goes along, follows from what the FTL says.",
+    examples: &[
+        Example {
+            source: "",
+            shows: "Seven of eight pages are cold, all but page 16. When page 20 needs room, blocks 0 \
+                and 1 are the largest groups of their channels and leave together; block 2 stays.",
+            capacity: 8,
+            pages_per_block: 4,
+            options: r#"{"modules": 2, "padding": false}"#,
+            requests: "W 0-2, W 4-5, W 8, W 12, W 16, W 20",
+        },
+        Example {
+            source: "",
+            shows: "Page 9 was read: it is clean and cold, and leaves first. Then the FTL is taken \
+                for one that maps pages: of block 0 only the cold page 0 leaves, as two of its pages \
+                are hot.",
+            capacity: 4,
+            pages_per_block: 4,
+            options: r#"{"modules": 1, "below": "pages"}"#,
+            requests: "W 0, R 9, W 1-2, W 4, W 5",
+        },
+    ],
+    source: include_str!("cold_groups.rs"),
+    ..About::PLAIN
+};
+
+/// What the FTL maps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Below {
+    /// What it says of itself.
+    #[default]
+    Asked,
+    /// Single pages.
+    Pages,
+    /// Whole logical blocks.
+    Blocks,
+}
+
+/// Options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What reads do.
+    pub reads: ReadPolicy,
+    /// Share of the buffer that is cold, 0 to 1; at least one page. Default: 0.8 where the FTL maps
+    /// blocks, else 0.2.
+    pub cold: Option<f64>,
+    /// What the FTL is taken to map.
+    pub below: Below,
+    /// Pad a block where the FTL says that it pays.
+    pub padding: bool,
+    /// Channels, to which blocks are dealt out by number modulo theirs. Default: those of the
+    /// drive, as the FTL places blocks.
+    pub modules: Option<u32>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            reads: ReadPolicy::Allocate,
+            cold: None,
+            below: Below::Asked,
+            padding: true,
+            modules: None,
+        }
+    }
+}
+
+impl Config {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// No room for a page, a share that is none, or an impossible number of modules.
+    pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
+        require_room(shape, 1)?;
+        if let Some(cold) = self.cold {
+            require_share("cold", cold)?;
+        }
+        let blocks = shape.logical_pages.div_ceil(shape.pages_per_block) as usize;
+        let pages = PageTable::new(shape);
+        let slots = pages.slots();
+        let modules =
+            Modules::new(Per::Channels, shape.pages_per_block, false, self.modules, None)?;
+        Ok(Box::new(ColdGroups {
+            config: self.clone(),
+            shape,
+            pages,
+            window: Window::new(slots, 1),
+            maps_pages: None,
+            groups: BySize::new(blocks, shape.pages_per_block),
+            links: Links::new(blocks),
+            clean: List::default(),
+            clean_links: Links::new(slots),
+            modules,
+            round: Vec::new(),
+        }))
+    }
+}
+
+const CLEAN: Reason = "clean and cold";
+const LARGEST: Reason = "most cold pages of those for its channel";
+
+#[derive(Debug)]
+struct ColdGroups {
+    config: Config,
+    shape: Shape,
+    pages: PageTable,
+    /// The order of use, of which the window is cold.
+    window: Window,
+    /// Whether the FTL maps pages; not known before the first access.
+    maps_pages: Option<bool>,
+    /// Blocks by their cold dirty pages.
+    groups: BySize,
+    links: Links,
+    /// Cold clean pages, the one that became so first at the end.
+    clean: List,
+    clean_links: Links,
+    modules: Modules,
+    /// The blocks that leave, with their channels; its memory is used again.
+    round: Vec<(LogicalBlock, Option<u32>)>,
+}
+
+impl ColdGroups {
+    /// Finds out what is below.
+    fn ask(&mut self, view: &dyn View) {
+        let maps_pages = match self.config.below {
+            Below::Asked => view.maps_pages(),
+            Below::Pages => true,
+            Below::Blocks => false,
+        };
+        let share = self.config.cold.unwrap_or(if maps_pages { 0.2 } else { 0.8 });
+        self.window.resize((libm::ceil(share * f64::from(self.shape.capacity)) as u32).max(1));
+        self.maps_pages = Some(maps_pages);
+    }
+
+    fn block(&self, slot: u32) -> LogicalBlock {
+        self.pages.get(slot).lpn.block(self.shape.pages_per_block)
+    }
+
+    /// The pages of a block that the drive has.
+    fn range(&self, block: LogicalBlock) -> impl Iterator<Item = Lpn> + use<> {
+        let pages = block.range(self.shape.pages_per_block);
+        Lpn::each(pages.start..pages.end.min(Lpn(self.shape.logical_pages)))
+    }
+
+    /// A slot has come into the window, or is clean now.
+    fn enter(&mut self, slot: u32) {
+        if self.pages.get(slot).dirty {
+            let block = self.block(slot).0;
+            self.groups.put(&mut self.links, block, self.groups.size(block) + 1);
+        } else {
+            self.clean.push_front(&mut self.clean_links, slot);
+        }
+    }
+
+    /// A slot goes out of the window, or is about to be clean.
+    fn leave(&mut self, slot: u32) {
+        if self.pages.get(slot).dirty {
+            let block = self.block(slot).0;
+            match self.groups.size(block) - 1 {
+                0 => self.groups.remove(&mut self.links, block),
+                left => self.groups.put(&mut self.links, block, left),
+            }
+        } else {
+            self.clean.remove(&mut self.clean_links, slot);
+        }
+    }
+
+    /// Pages become cold until there are as many as there should be.
+    fn widen(&mut self) {
+        while let Some(slot) = self.window.widen() {
+            self.enter(slot);
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        if self.window.remove(slot) {
+            self.leave(slot);
+        }
+    }
+
+    fn make_room(&mut self, view: &dyn View, out: &mut Outcome) {
+        if self.clean.is_empty() {
+            self.choose(view);
+            for at in 0..self.round.len() {
+                let (block, channel) = self.round[at];
+                self.evict(block, channel, view, out);
+            }
+        } else {
+            let slot = self.clean.back();
+            self.unlink(slot);
+            out.evict_page(self.pages.remove(slot), CLEAN);
+        }
+        self.widen();
+    }
+
+    /// The largest group for each channel, looked for among the largest of all.
+    fn choose(&mut self, view: &dyn View) {
+        self.modules.open_all(view);
+        self.round.clear();
+        for block in self.groups.from_fullest(&self.links).take(self.modules.window(view)) {
+            let block = LogicalBlock(block);
+            let place = self.modules.place(block, RANDOM, view);
+            if let Some(channel) = self.modules.take(place, view) {
+                self.round.push((block, channel));
+                if self.modules.are_closed() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn evict(
+        &mut self,
+        block: LogicalBlock,
+        channel: Option<u32>,
+        view: &dyn View,
+        out: &mut Outcome,
+    ) {
+        let is_dirty =
+            |lpn: &Lpn| self.pages.find(*lpn).is_some_and(|slot| self.pages.get(slot).dirty);
+        let dirty = self.range(block).filter(is_dirty).count() as u32;
+        let cold = self.groups.size(block.0);
+        let whole = self.maps_pages == Some(false) || dirty - cold <= cold;
+        let start = out.pages.len();
+        for lpn in self.range(block) {
+            if let Some(slot) = self.pages.find(lpn)
+                && self.pages.get(slot).dirty
+                && (whole || self.window.contains(slot))
+            {
+                self.unlink(slot);
+                out.pages.push(self.pages.remove(slot));
+            }
+        }
+        let pads = self.config.padding && whole && view.padding_pays(dirty);
+        out.evict(start, if pads { Action::EvictCompleted } else { Action::Evict }, LARGEST);
+        out.with_hint(Hint { block, pattern: RANDOM, channel, again: false });
+    }
+
+    /// The dirty ones of these pages of one block are written, upwards, and stay.
+    fn write_back(&mut self, pages: impl Iterator<Item = Lpn>, reason: Reason, out: &mut Outcome) {
+        let start = out.pages.len();
+        for lpn in pages {
+            if let Some(slot) = self.pages.find(lpn)
+                && self.pages.get(slot).dirty
+            {
+                out.pages.push(self.pages.get(slot));
+                let cold = self.window.contains(slot);
+                if cold {
+                    self.leave(slot);
+                }
+                self.pages.set_dirty(slot, false);
+                if cold {
+                    self.enter(slot);
+                }
+            }
+        }
+        out.evict(start, Action::WriteBack, reason);
+    }
+}
+
+impl Buffer for ColdGroups {
+    fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
+        if self.maps_pages.is_none() {
+            self.ask(view);
+        }
+        let bypass = !span.write && self.config.reads == ReadPolicy::Bypass;
+        for lpn in span.pages() {
+            let answer = if let Some(slot) = self.pages.find(lpn) {
+                if !bypass {
+                    self.unlink(slot);
+                    if span.write {
+                        self.pages.set_dirty(slot, true);
+                    }
+                    self.window.push(slot);
+                    self.widen();
+                }
+                Answer::Hit
+            } else if bypass {
+                Answer::Bypass
+            } else {
+                if self.pages.is_full() {
+                    self.make_room(view, out);
+                }
+                let slot = self.pages.insert(lpn, span.write);
+                if span.write {
+                    self.window.push(slot);
+                    self.widen();
+                    Answer::Insert
+                } else {
+                    self.window.push_inside(slot);
+                    self.enter(slot);
+                    Answer::Fill
+                }
+            };
+            out.answers.push(answer);
+        }
+    }
+
+    fn trim(&mut self, first: Lpn, count: u32) {
+        for lpn in first.run(count) {
+            if let Some(slot) = self.pages.find(lpn) {
+                self.unlink(slot);
+                self.pages.remove(slot);
+            }
+        }
+        self.widen();
+    }
+
+    fn flush(&mut self, out: &mut Outcome) {
+        let dirty = self.window.iter().filter(|&slot| self.pages.get(slot).dirty);
+        // Those written since the last flush are behind no others than those used since.
+        let slots: Vec<u32> = dirty.take(self.pages.dirty() as usize).collect();
+        for &slot in slots.iter().rev() {
+            if self.pages.get(slot).dirty {
+                self.write_back(self.range(self.block(slot)), FLUSH_COMMAND, out);
+            }
+        }
+    }
+
+    fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
+        self.write_back(first.run(count), FORCED, out);
+    }
+
+    fn len(&self) -> u32 {
+        self.pages.len()
+    }
+
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.pages.find(lpn).is_some()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut cold = vec![0; self.links.bytes() / size_of::<[u32; 2]>()];
+        let mut clean = 0;
+        for slot in self.window.iter().filter(|&slot| self.window.contains(slot)) {
+            if self.pages.get(slot).dirty {
+                cold[self.block(slot).index()] += 1;
+            } else {
+                clean += 1;
+            }
+        }
+        let listed = self.clean.iter(&self.clean_links);
+        if listed.filter(|&slot| self.window.contains(slot)).count() != clean {
+            return Err(format!(
+                "cold-groups: {clean} pages are clean and cold, others are listed"
+            ));
+        }
+        for (block, &count) in cold.iter().enumerate() {
+            if self.groups.size(block as u32) != count {
+                return Err(format!("cold-groups: block {block} has {count} cold pages"));
+            }
+        }
+        self.groups.check(&self.links, |block| cold[block as usize])?;
+        self.window.check()?;
+        self.pages.check(self.window.iter())
+    }
+
+    fn metadata_bytes(&self) -> usize {
+        self.pages.bytes()
+            + self.window.bytes()
+            + self.groups.bytes()
+            + self.links.bytes()
+            + self.clean_links.bytes()
+            + self.modules.bytes()
+            + self.round.capacity() * size_of::<(LogicalBlock, Option<u32>)>()
+    }
+
+    fn dump(&self) -> Vec<Vec<Lpn>> {
+        self.window.iter().map(|slot| vec![self.pages.get(slot).lpn]).collect()
+    }
+}
