@@ -20,7 +20,9 @@ from eraseblock.terminal.table import print_results
 from eraseblock.terminal.verdicts import print_verdicts
 
 BASELINES = ("none", "lru")
-OTHERS = [name for name in known("buffers") if name not in (*BASELINES, "opt")]
+# Registered after them, it would be the best of those made up.
+LATER = ("cold-groups", "opt")
+OTHERS = [name for name in known("buffers") if name not in (*BASELINES, *LATER)]
 
 
 def printed(*records: dict[str, Any], showing: Showing | None = None, width: int = 120) -> list[str]:
