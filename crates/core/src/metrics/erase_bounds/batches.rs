@@ -17,6 +17,8 @@ use super::dual::{Demand, MERGE, Prices, Rule};
 use super::history::Block;
 
 const NONE: u32 = u32::MAX;
+/// Pages passed on the way back, after which the rest is taken to be as cheap as it can be at most.
+const FARTHEST: usize = 512;
 
 /// The rule, and its memory.
 #[derive(Debug, Clone, Default)]
@@ -38,11 +40,14 @@ struct Held<'a> {
     /// What it costs to hold all of them until `end`.
     cost: i64,
     end: u32,
+    /// Pages passed.
+    passed: usize,
 }
 
 impl Held<'_> {
     fn pass(&mut self, block: &Block, entry: usize, prices: &Prices) {
         let window = block.entries[entry].window;
+        self.passed += block.pages_of(entry).len();
         for &page in block.pages_of(entry) {
             let page = usize::from(page);
             if self.first.len() <= page {
@@ -72,7 +77,7 @@ impl Batches {
         self.before.clear();
         self.kept.clear();
         for (at, entry) in block.entries.iter().enumerate() {
-            let mut held = Held { first: &mut self.first, cost: 0, end: entry.window };
+            let mut held = Held { first: &mut self.first, cost: 0, end: entry.window, passed: 0 };
             let (mut best, mut from) = (i64::MAX, 0);
             let mut back = at;
             // The last entry at which the block was stored is `back - 1`.
@@ -82,8 +87,13 @@ impl Batches {
                 if before + held.cost < best {
                     (best, from) = (before + held.cost, back);
                 }
-                if back == 0 || block.entries[back - 1].must() || before - MERGE + held.cost >= best
-                {
+                let earlier = before - MERGE + held.cost;
+                if back == 0 || block.entries[back - 1].must() || earlier >= best {
+                    break;
+                }
+                if held.passed > FARTHEST {
+                    // No way from farther back is cheaper than this.
+                    (best, from) = (earlier, back);
                     break;
                 }
                 back -= 1;
@@ -108,7 +118,7 @@ impl Batches {
     /// log that it has then may stay to the end.
     fn end(&mut self, block: &Block, prices: &Prices, windows: u32) -> (i64, usize, bool) {
         let (mut best, mut last, mut stays) = (i64::MAX, 0, false);
-        let mut held = Held { first: &mut self.first, cost: 0, end: windows };
+        let mut held = Held { first: &mut self.first, cost: 0, end: windows, passed: 0 };
         let mut back = block.entries.len();
         loop {
             let before = if back == 0 { 0 } else { self.cost[back - 1] };

@@ -13,6 +13,8 @@ pub const MERGE: i64 = 1 << 32;
 
 /// Most changes of the prices.
 const ROUNDS: u32 = 60;
+/// Changes after which nothing better is looked for, if none was found.
+const PATIENCE: u32 = 12;
 /// Stretches of windows that have a price of their own.
 const STRETCHES: u32 = 256;
 
@@ -95,7 +97,8 @@ pub fn ascend(history: &History, stock: Stock, rule: &mut dyn Rule) -> (u64, Pri
     let start = (start * MERGE as f64).max(1.0);
     let logs = stock.logs.map_or(0.0, |_| start);
     let mut level = Level { slot: vec![start; stretches], log: vec![logs; stretches] };
-    let (mut best, mut chosen) = (0, prices_of(&level, width, windows, stock));
+    let (mut best, mut chosen) = (i64::MIN, prices_of(&level, width, windows, stock));
+    let mut found = 0;
     for round in 0..ROUNDS {
         let prices = prices_of(&level, width, windows, stock);
         let mut demand = Demand::new(windows);
@@ -106,7 +109,10 @@ pub fn ascend(history: &History, stock: Stock, rule: &mut dyn Rule) -> (u64, Pri
             - worth(&prices.slot, stock.slots)
             - prices.log.as_ref().map_or(0, |log| worth(log, stock.logs.unwrap_or(0)));
         if value > best {
-            (best, chosen) = (value, prices);
+            (best, chosen, found) = (value, prices, round);
+        }
+        if round > found + PATIENCE {
+            break;
         }
         // At first all prices move together, then each by itself, in ever smaller steps.
         let together = round < ROUNDS / 4;

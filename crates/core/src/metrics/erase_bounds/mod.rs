@@ -11,7 +11,7 @@ pub mod logs;
 pub mod schedule;
 
 use batches::Batches;
-use dual::{Stock, ascend};
+use dual::{Prices, Stock, ascend};
 use history::{History, Step};
 use logs::Logs;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub const ABOUT: About = About {
     summary: "how few erases any buffer of this size could cause under a mapping of whole blocks",
     always: false,
     needs_time: false,
-    left_out: false,
+    left_out: true,
     figures: &[Figure {
         key: "erase_bound",
         below: ".{fewest,by,reachable}",
@@ -65,23 +65,30 @@ pub struct Limits {
     pub flushed_at_end: bool,
 }
 
-/// A bound: its name, and what it makes of a history; none where it says nothing of the mapping.
-type Lower = (&'static str, fn(&History, Limits) -> Option<u64>);
+/// What bounds are made of.
+#[derive(Debug)]
+struct Known<'a> {
+    history: &'a History,
+    limits: Limits,
+    /// Fewest batches, and the prices that say so, if blocks are always written anew.
+    anew: (u64, Prices),
+}
+
+/// A bound: its name, and what it says.
+type Lower = (&'static str, fn(&Known<'_>) -> u64);
 
 /// All bounds from below.
 const LOWER: &[Lower] = &[
-    ("batches", |history, limits| {
-        let logs = match limits.folding {
-            Folding::Unknown => return None,
-            Folding::Anew => None,
-            Folding::Logs(count) => Some(u64::from(count)),
-        };
-        Some(ascend(history, Stock { slots: limits.slots, logs }, &mut Batches::default()).0)
+    ("batches", |known| match known.limits.folding {
+        Folding::Logs(count) => {
+            let stock = Stock { slots: known.limits.slots, logs: Some(count.into()) };
+            ascend(known.history, stock, &mut Batches::default()).0
+        }
+        Folding::Anew | Folding::Unknown => known.anew.0,
     }),
-    ("logs", |history, limits| {
-        let stock = Stock { slots: limits.slots, logs: None };
-        (limits.folding != Folding::Unknown)
-            .then(|| ascend(history, stock, &mut Logs::new(limits.pages_per_block)).0)
+    ("logs", |known| {
+        let stock = Stock { slots: known.limits.slots, logs: None };
+        ascend(known.history, stock, &mut Logs::new(known.limits.pages_per_block)).0
     }),
 ];
 
@@ -95,21 +102,23 @@ pub fn bounds(steps: &[Step], limits: Limits) -> EraseBound {
     }
     let pages = (limits.slots / WINDOW).clamp(1, u64::from(u32::MAX)) as u32;
     let history = History::new(steps, limits.pages_per_block, pages, limits.flushed_at_end);
-    let found = LOWER.iter().filter_map(|(name, of)| Some((of(&history, limits)?, *name)));
+    let stock = Stock { slots: limits.slots, logs: None };
+    let anew = ascend(&history, stock, &mut Batches::default());
+    let known = Known { history: &history, limits, anew };
+    let found = LOWER.iter().map(|(name, of)| (of(&known), *name));
     // Of equal ones the first.
     let best = found.reduce(|best, one| if one.0 > best.0 { one } else { best });
     EraseBound {
         fewest: best.map(|best| best.0),
         by: best.map(|best| best.1.to_owned()),
-        reachable: Some(reachable(steps, &history, pages, limits)),
+        reachable: Some(reachable(steps, &known, pages)),
     }
 }
 
 /// The best of some schedules, whose plans hold slots to be the dearer the more they are short.
-fn reachable(steps: &[Step], history: &History, pages: u32, limits: Limits) -> u64 {
+fn reachable(steps: &[Step], known: &Known<'_>, pages: u32) -> u64 {
+    let (history, limits, prices) = (known.history, known.limits, &known.anew.1);
     let mut rule = Batches::default();
-    let stock = Stock { slots: limits.slots, logs: None };
-    let (_, prices) = ascend(history, stock, &mut rule);
     let keep = schedule::Limits {
         slots: limits.capacity,
         pages_per_block: limits.pages_per_block,
