@@ -22,8 +22,8 @@ def sentences(rows: Sequence[Row]) -> list[str]:
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         if row.figure("erase_bound.fewest") is not None and not row.offline:
-            groups.setdefault((row.trace, row.drive, row.ftl, row.buffer_bytes), []).append(row)
-    several = len({key[:2] for key in groups}) > 1
+            groups.setdefault((row.trace, row.drive, row.variant, row.ftl, row.buffer_bytes), []).append(row)
+    several = len({key[:3] for key in groups}) > 1
     return [_sentence(found, several) for found in groups.values()]
 
 
@@ -31,8 +31,10 @@ def _sentence(rows: Sequence[Row], several: bool) -> str:
     best = min(rows, key=lambda row: int(row.figure(ERASES.path)))
     erases, fewest = (int(best.figure(path)) for path in (ERASES.path, "erase_bound.fewest"))
     reachable = int(best.figure("erase_bound.reachable"))
-    where = f"{best.trace} on {best.drive}, " if several else ""
-    head = f"{where}{best.ftl}, {units.size(best.buffer_bytes)}: `{best.scheme}` ({ERASES.show(erases)} erases)"
+    where = f"{best.trace} on {best.drive}{best.variant and f' ({best.variant})'}, " if several else ""
+    head = (
+        f"{where}{best.ftl}, {units.size(best.buffer_bytes)}: `{best.scheme}` ({ERASES.show(erases)} erases)"
+    )
     if erases == fewest:
         return f"{head} erases as little as any buffer could."
     if not fewest:
