@@ -17,7 +17,7 @@ _TRACES = (("compare",), ("advise",), ("tune",), ("trace", "info"))
 # Options without a value, which say nothing of the token behind them.
 _FLAGS = (
     *("--lossy", "--force", "--json", "--skip-bad-lines", "--dark", "--compare", "--verify", "--fresh"),
-    *("--prune", "--sensitivity", "--all", "--no-cache", "--explain", "--describe"),
+    *("--prune", "--sensitivity", "--all", "--no-cache", "--explain", "--bounds", "--describe"),
 )
 
 

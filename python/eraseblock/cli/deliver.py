@@ -42,6 +42,11 @@ def deliver(
         from eraseblock.explain.sentence import asked
 
         experiments = asked(experiments)
+    if options.bounds:
+        from eraseblock.explain.sentence import asked
+        from eraseblock.results.nearness import METRIC
+
+        experiments = asked(experiments, METRIC)
     handling = replace(options.handling(), each_volume=True)
     with finished(experiments, handling, CommandLine()) as done:
         for sentence in (done.found, done.left_out):
@@ -76,6 +81,12 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
         sys.stdout.write(_json(done))
     elif not done.handed_in:
         _print_tables(done, options.showing())
+        if options.bounds:
+            from eraseblock.results.nearness import sentences
+            from eraseblock.results.view import rows_of
+
+            for sentence in sentences(rows_of(done.records)):
+                out().print(sentence, markup=False)
         if options.explain and not done.handed_in:
             from eraseblock.results.view import names_of
             from eraseblock.terminal.explain import print_explanations

@@ -57,6 +57,14 @@ Explain = Annotated[
         "with a waterfall of the slowest.",
     ),
 ]
+Bounds = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Say how few erases any buffer of the size could cause under a mapping of whole blocks, and how "
+        "near the best comes; longer runs.",
+    ),
+]
 # Text, since a path forgets that it ended in a slash, which asks for a folder.
 Events = Annotated[
     str | None,
@@ -123,6 +131,7 @@ class RunOptions:
     prune: Prune = False
     sensitivity: Sensitivity = False
     explain: Explain = False
+    bounds: Bounds = False
     events: Events = None
     sort: Sort = None
     columns: Columns = None

@@ -29,13 +29,13 @@ _WORDS = {
 _SECOND = 0.2
 
 
-def asked(experiments: Sequence[Experiment]) -> list[Experiment]:
+def asked(experiments: Sequence[Experiment], metric: str = METRIC) -> list[Experiment]:
     """The same experiments, each of which keeps the metric."""
     found = []
     for one in experiments:
         config = one.config
-        if METRIC not in config["metrics"]:
-            config["metrics"] = [*config["metrics"], METRIC]
+        if metric not in config["metrics"]:
+            config["metrics"] = [*config["metrics"], metric]
         found.append(replace(one, text=json.dumps(config)))
     return found
 

@@ -2,8 +2,8 @@
 
 use super::{Device, DeviceError};
 use crate::buffer::Outcome;
-use crate::config::EndOfRun;
-use crate::metrics::observer::{Drive, Fault, Moment, Occasion};
+use crate::config::{EndOfRun, Precondition};
+use crate::metrics::observer::{Drive, Fault, Folding, Moment, Occasion};
 use crate::metrics::{Metric, Observer};
 use crate::support::ids::Lpn;
 
@@ -37,7 +37,16 @@ impl Device {
             flushed_at_end: self.config.host.end_of_run != EndOfRun::Keep,
             reports_patterns: self.pipeline.buffer().reports_patterns(),
             classifies_writes: self.pipeline.buffer().classifies_writes(),
+            folding: self.folding(),
         }
+    }
+
+    /// What a block was before the run is known of a drive that was filled in order, and when all
+    /// of the run counts.
+    fn folding(&self) -> Folding {
+        let known =
+            self.config.precondition.state == Precondition::Full && self.config.host.warm_up == 0;
+        if known { self.backend.mapping().folding() } else { Folding::Unknown }
     }
 
     /// The run as it stands at time `now`.

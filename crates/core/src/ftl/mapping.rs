@@ -4,6 +4,7 @@ use dyn_clone::DynClone;
 
 use super::advice::Advice;
 use super::context::{Cx, PageOut};
+use crate::metrics::observer::Folding;
 use crate::nand::{Flash, JoinId, Media};
 use crate::support::ids::{Lpn, PlaneId, Ppn};
 use crate::support::persist::Persist;
@@ -77,6 +78,11 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
 
     /// Erased blocks in `unit`.
     fn free_blocks(&self, unit: PlaneId) -> u32;
+
+    /// How it writes a logical block over, as far as bounds may rely on it.
+    fn folding(&self) -> Folding {
+        Folding::Unknown
+    }
 
     /// Bytes of mapping state held.
     fn bytes(&self) -> usize;

@@ -3,6 +3,7 @@
 
 pub mod bounds;
 pub mod counters;
+pub mod erase_bounds;
 pub mod figures;
 pub mod flush_response;
 pub mod flush_sizes;
@@ -70,6 +71,7 @@ metrics! {
     "service_times" => ServiceTimes in service_times,
     "patterns" => Patterns in patterns,
     "bounds" => Bounds in bounds,
+    "erase_bounds" => EraseBounds in erase_bounds,
     "flush_sizes" => FlushSizes in flush_sizes,
     "series" => Series in series,
     "waits" => Waits in waits,

@@ -182,6 +182,19 @@ impl Moment<'_> {
     }
 }
 
+/// How the mapping writes a logical block over that the host has written in full, and never
+/// trimmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folding {
+    /// Nothing is said of it.
+    Unknown,
+    /// With each batch of pages the block is written anew, for an erase at least.
+    Anew,
+    /// In a log block of its own, of which there are so many, or anew; a log block that is given up
+    /// costs an erase at least, and a block has one at most.
+    Logs(u32),
+}
+
 /// What an observer may know of the drive before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with one another")]
@@ -208,6 +221,8 @@ pub struct Drive {
     pub reports_patterns: bool,
     /// The buffer's hints say how blocks were written.
     pub classifies_writes: bool,
+    /// How blocks are written over; unknown, too, where not all were written before the run.
+    pub folding: Folding,
 }
 
 #[cfg(test)]
@@ -225,6 +240,7 @@ impl Drive {
         flushed_at_end: true,
         reports_patterns: false,
         classifies_writes: false,
+        folding: Folding::Anew,
     };
 }
 

@@ -56,6 +56,7 @@ use super::blocks::{
 };
 use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
+use crate::metrics::observer::Folding;
 use crate::nand::{JoinId, Role};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn};
@@ -345,6 +346,10 @@ impl BlockScheme for Bast {
         blocks.program(cx, at, &pages[..count], waits);
         self.written(blocks, cx, index, count as u32, true);
         count
+    }
+
+    fn folding(&self) -> Folding {
+        Folding::Logs(self.logs.len() as u32)
     }
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {

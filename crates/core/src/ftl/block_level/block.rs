@@ -34,6 +34,7 @@ use super::blocks::{
 };
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::{Mapping, Shape};
+use crate::metrics::observer::Folding;
 use crate::nand::JoinId;
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::About;
@@ -115,6 +116,10 @@ impl BlockScheme for Block {
         }
         let (lbn, _) = blocks.split(group[0].lpn);
         if rewrite(blocks, cx, lbn, (group, waits)) { group.len() } else { 0 }
+    }
+
+    fn folding(&self) -> Folding {
+        Folding::Anew
     }
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {

@@ -34,6 +34,7 @@ use super::block::{SPARE, group, rewrite};
 use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, require};
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
+use crate::metrics::observer::Folding;
 use crate::nand::JoinId;
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::About;
@@ -101,6 +102,10 @@ impl BlockScheme for Hybrid {
         let count = group.len().min(room);
         blocks.program(cx, at, &group[..count], waits);
         count
+    }
+
+    fn folding(&self) -> Folding {
+        Folding::Anew
     }
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {

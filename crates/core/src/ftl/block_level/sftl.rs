@@ -44,6 +44,7 @@ use super::blocks::{
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::{Mapping, Shape};
 use crate::metrics::Counters;
+use crate::metrics::observer::Folding;
 use crate::nand::JoinId;
 use crate::pattern::{Access, Hint};
 use crate::support::bits::Bits;
@@ -198,6 +199,10 @@ impl BlockScheme for Sftl {
 
     fn on_hint(&mut self, hint: Hint, clean: bool, _counters: &mut Counters) {
         self.heard = Some(hint).filter(|hint| !clean && hint.pattern.write != Access::Never);
+    }
+
+    fn folding(&self) -> Folding {
+        self.random.folding()
     }
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {

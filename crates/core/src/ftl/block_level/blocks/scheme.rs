@@ -4,6 +4,7 @@ use super::{Blocks, Cx, MergeErase, Placement};
 use crate::ftl::context::PageOut;
 use crate::ftl::{Advice, Mapping, Shape};
 use crate::metrics::Counters;
+use crate::metrics::observer::Folding;
 use crate::nand::config::ProgramOrder;
 use crate::nand::{Flash, Geometry, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
@@ -76,6 +77,11 @@ pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         String::new()
     }
 
+    /// How a logical block is written over; see [`Mapping::folding`].
+    fn folding(&self) -> Folding {
+        Folding::Unknown
+    }
+
     /// Bytes held.
     fn bytes(&self) -> usize {
         0
@@ -125,6 +131,10 @@ impl<S: BlockScheme + 'static> Folded<S> {
 }
 
 impl<S: BlockScheme + 'static> Mapping for Folded<S> {
+    fn folding(&self) -> Folding {
+        self.scheme.folding()
+    }
+
     #[inline]
     fn translate(&mut self, _cx: &mut Cx<'_>, lpn: Lpn) -> Option<Ppn> {
         self.blocks.lookup(self.blocks.striping.placed(lpn))

@@ -1,0 +1,182 @@
+//! How few erases any buffer of a size could have caused under a mapping of whole blocks, and how
+//! few a schedule causes that could be carried out.
+//!
+//! Each bound is a file and a line in the list below. What they hold for is in `docs/bounds.md`,
+//! with the proofs; what each assumes of the mapping is in its file.
+
+pub mod batches;
+pub mod dual;
+pub mod history;
+pub mod logs;
+pub mod schedule;
+
+use batches::Batches;
+use dual::{Prices, Stock, ascend};
+use history::{History, Step};
+use logs::Logs;
+use serde::{Deserialize, Serialize};
+
+use super::Figures;
+use super::observer::{
+    About, Decision, Drive, Fault, Figure, Folding, Hears, Moment, Observer, Occasion,
+};
+use crate::buffer::Buffer;
+
+/// What the file says of the metric.
+pub const ABOUT: About = About {
+    title: "Bounds on erases",
+    summary: "how few erases any buffer of this size could cause under a mapping of whole blocks",
+    always: false,
+    needs_time: false,
+    left_out: true,
+    figures: &[Figure {
+        key: "erase_bound",
+        below: ".{fewest,by,reachable}",
+        what: "`fewest`: erases that no buffer of this size can avoid on this workload and \
+               mapping, and as many merges; `by`: the bound that says so; `reachable`: erases of \
+               a schedule that could be carried out. All null where nothing is known of the \
+               mapping, the drive is not filled first, or a warm-up is left out",
+    }],
+};
+
+/// What is found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EraseBound {
+    /// Fewest erases, and merges.
+    pub fewest: Option<u64>,
+    /// Name of the bound that says so.
+    pub by: Option<String>,
+    /// Erases of a schedule.
+    pub reachable: Option<u64>,
+}
+
+/// What the bounds depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Pages of the buffer.
+    pub capacity: u64,
+    /// The same, and those that may wait in program units.
+    pub slots: u64,
+    /// Pages of an erase block.
+    pub pages_per_block: u32,
+    /// How blocks are written over.
+    pub folding: Folding,
+    /// Dirty pages are stored after the last request.
+    pub flushed_at_end: bool,
+}
+
+/// What bounds are made of.
+#[derive(Debug)]
+struct Known<'a> {
+    history: &'a History,
+    limits: Limits,
+    /// Fewest batches, and the prices that say so, if blocks are always written anew.
+    anew: (u64, Prices),
+}
+
+/// A bound: its name, and what it says.
+type Lower = (&'static str, fn(&Known<'_>) -> u64);
+
+/// All bounds from below.
+const LOWER: &[Lower] = &[
+    ("batches", |known| match known.limits.folding {
+        Folding::Logs(count) => {
+            let stock = Stock { slots: known.limits.slots, logs: Some(count.into()) };
+            ascend(known.history, stock, &mut Batches::default()).0
+        }
+        Folding::Anew | Folding::Unknown => known.anew.0,
+    }),
+    ("logs", |known| {
+        let stock = Stock { slots: known.limits.slots, logs: None };
+        ascend(known.history, stock, &mut Logs::new(known.limits.pages_per_block)).0
+    }),
+];
+
+/// Part of the buffer that is written in a window.
+const WINDOW: u64 = 32;
+
+/// The bounds for what the host did.
+pub fn bounds(steps: &[Step], limits: Limits) -> EraseBound {
+    if limits.folding == Folding::Unknown {
+        return EraseBound::default();
+    }
+    let pages = (limits.slots / WINDOW).clamp(1, u64::from(u32::MAX)) as u32;
+    let history = History::new(steps, limits.pages_per_block, pages, limits.flushed_at_end);
+    let stock = Stock { slots: limits.slots, logs: None };
+    let anew = ascend(&history, stock, &mut Batches::default());
+    let known = Known { history: &history, limits, anew };
+    let found = LOWER.iter().map(|(name, of)| (of(&known), *name));
+    // Of equal ones the first.
+    let best = found.reduce(|best, one| if one.0 > best.0 { one } else { best });
+    EraseBound {
+        fewest: best.map(|best| best.0),
+        by: best.map(|best| best.1.to_owned()),
+        reachable: Some(reachable(steps, &known, pages)),
+    }
+}
+
+/// The best of some schedules, whose plans hold slots to be the dearer the more they are short.
+fn reachable(steps: &[Step], known: &Known<'_>, pages: u32) -> u64 {
+    let (history, limits, prices) = (known.history, known.limits, &known.anew.1);
+    let mut rule = Batches::default();
+    let keep = schedule::Limits {
+        slots: limits.capacity,
+        pages_per_block: limits.pages_per_block,
+        pages,
+        flushed_at_end: limits.flushed_at_end,
+    };
+    let tries = [8, 9, 10, 12, 16].map(|eighths| {
+        let mut dearer = prices.clone();
+        dearer.slot.iter_mut().for_each(|sum| *sum = *sum / 8 * eighths);
+        let plan: Vec<_> = (history.blocks.iter())
+            .map(|block| rule.plan(block, &dearer, history.windows))
+            .collect();
+        schedule::carried_out(steps, history, &plan, keep)
+    });
+    tries.into_iter().min().unwrap_or(0)
+}
+
+/// Keeps what the host did.
+#[derive(Debug, Clone)]
+pub struct EraseBounds {
+    limits: Limits,
+    steps: Vec<Step>,
+}
+
+impl EraseBounds {
+    /// Of a drive that no request has reached.
+    pub fn new(drive: &Drive) -> Self {
+        let waiting = u64::from(drive.units) * u64::from(drive.program_pages - 1);
+        let limits = Limits {
+            capacity: drive.capacity.into(),
+            slots: u64::from(drive.capacity) + waiting,
+            pages_per_block: drive.pages_per_block,
+            folding: drive.folding,
+            flushed_at_end: drive.flushed_at_end,
+        };
+        Self { limits, steps: Vec::new() }
+    }
+}
+
+impl Observer for EraseBounds {
+    fn on_access(&mut self, decision: &Decision<'_>, _: &dyn Buffer) -> Result<Hears, Fault> {
+        if self.limits.folding == Folding::Unknown {
+            return Ok(Hears::No);
+        }
+        match decision.occasion {
+            Occasion::Access { first, count, write: true, forced } => {
+                self.steps.push(Step::Write { first: first.0, count, forced });
+            }
+            Occasion::Trim { first, count, .. } => {
+                self.steps.push(Step::Trim { first: first.0, count });
+            }
+            Occasion::Flush { battery: false } => self.steps.push(Step::Flush),
+            _ => {}
+        }
+        Ok(Hears::Yes)
+    }
+
+    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
+        figures.set("erase_bound", bounds(&self.steps, self.limits));
+    }
+}
