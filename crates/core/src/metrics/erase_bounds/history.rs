@@ -98,10 +98,9 @@ impl History {
                     let blocks = first / pages_per_block..=(first + count - 1) / pages_per_block;
                     trims.extend(blocks.map(|block| (block, window)));
                 }
-                Step::Trim { .. } => {}
                 Step::Flush if filled > 0 => flushes.push(window),
                 Step::Flush if window > 0 => flushes.push(window - 1),
-                Step::Flush => {}
+                Step::Trim { .. } | Step::Flush => {}
             }
             if filled >= pages || (step == Step::Flush && filled > 0) {
                 (window, filled) = (window + 1, 0);

@@ -11,9 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::history::{History, Step};
 
+/// Blocks that are looked at for one to leave, at most and about, where the plan names none.
+const LOOKED_AT: usize = 256;
+
 /// Blocks stored by a buffer of `slots` pages that follows `plan`: for each block of the history
-/// the entries after which it is stored, upwards. O(n log n), but for looking at all blocks in the
-/// buffer where the plan stores none of them.
+/// the entries after which it is stored, upwards. O(n log n), but for stepping over all blocks
+/// in the buffer where the plan stores none of them.
 pub fn carried_out(steps: &[Step], history: &History, plan: &[Vec<u32>], limits: Limits) -> u64 {
     let mut buffer = Buffer::new(history, plan, limits);
     for &step in steps {
@@ -104,7 +107,8 @@ impl<'a> Buffer<'a> {
         if let Some(&(_, block)) = self.due.iter().rev().find(|due| due.1 != not) {
             return Some(block);
         }
-        let others = self.dirty.iter().filter(|(block, _)| **block != not);
+        let apart = self.dirty.len() / LOOKED_AT + 1;
+        let others = self.dirty.iter().filter(|(block, _)| **block != not).step_by(apart);
         let value = |(block, pages): &(&u32, &BTreeSet<u32>)| {
             let (again, _) = self.outlook(**block);
             let wait = u64::from(again.min(self.history.windows) - self.window.min(again));
