@@ -1,6 +1,7 @@
 //! What is found in an image: the medium that the drive's FTL rebuilds itself from.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io;
 
 use eraseblock_core::nand::media::{Content, Media, PageState};
@@ -93,13 +94,20 @@ impl Contents {
                         // Their bytes are the mapping's own.
                         words.extend([length, sum]);
                     }
-                    words.iter().for_each(|word| digest.update(word.to_le_bytes()));
-                    [seq, opened].iter().for_each(|word| digest.update(word.to_le_bytes()));
+                    for word in words {
+                        digest.update(word.to_le_bytes());
+                    }
+                    for word in [seq, opened] {
+                        digest.update(word.to_le_bytes());
+                    }
                 }
             }
         }
         let bytes = digest.finalize();
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            _ = write!(text, "{byte:02x}");
+            text
+        })
     }
 }
 

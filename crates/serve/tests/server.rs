@@ -14,6 +14,7 @@ use common::{Host as _, Model, config};
 use eraseblock_serve::{Address, Drive, Http, Options, Ready, serve};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
+use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 
 /// Not a test: the server of the other tests, which run this program again for it.
@@ -551,40 +552,27 @@ fn figures_are_told_to_programs_of_this_machine_alone() {
     assert!(server.end().success());
 }
 
-/// Two servers find a socket that one has left which was killed: one of them takes it over.
+/// A socket that is left is taken over by one server at a time: a second one would remove the new
+/// socket of the first.
 #[test]
-fn of_many_that_find_a_socket_left_one_gets_it() {
+fn whoever_takes_a_socket_over_waits_for_others_that_do() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("s");
-    for _ in 0..20 {
-        drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
-        let begin = std::sync::Barrier::new(4);
-        let alive = std::sync::Barrier::new(4);
-        let served: usize = std::thread::scope(|scope| {
-            let one = || {
-                let options = Options::at(Address::Unix(socket.clone()));
-                begin.wait();
-                let mut got = 0;
-                let waited = std::cell::Cell::new(false);
-                // It holds the socket until all others have tried, and serves nothing.
-                let prepare = || {
-                    got = 1;
-                    waited.set(true);
-                    alive.wait();
-                    false
-                };
-                _ = serve(&folder.path().join("none"), &options, prepare, |_| true);
-                if !waited.get() {
-                    alive.wait();
-                }
-                got
-            };
-            let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
-            all.into_iter().map(|one| one.join().unwrap()).sum()
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    let other = std::fs::File::open(folder.path()).unwrap();
+    flock(&other, FlockOperation::LockExclusive).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let options = Options::at(Address::Unix(socket.clone()));
+            // It has the socket by then, and serves nothing.
+            let prepare = || tell.send(()).is_err();
+            serve(&folder.path().join("none"), &options, prepare, |_| true).unwrap();
         });
-        assert_eq!(served, 1);
-        _ = std::fs::remove_file(&socket);
-    }
+        assert!(told.recv_timeout(Duration::from_millis(300)).is_err(), "it has not waited");
+        flock(&other, FlockOperation::Unlock).unwrap();
+        told.recv_timeout(Duration::from_secs(60)).unwrap();
+    });
 }
 
 /// Who sends a byte now and then is not waited for any longer than who sends none.

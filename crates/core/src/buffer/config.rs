@@ -55,6 +55,7 @@ pub enum PowerLoss {
 }
 
 impl PowerLoss {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
     fn is_none(&self) -> bool {
         *self == Self::None
     }

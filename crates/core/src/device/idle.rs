@@ -83,6 +83,13 @@ fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
         note(!state.settles(), key, "precondition.state is neither \"steady\" nor \"workload\"");
     }
     note(state != Precondition::Steady, "seed", "precondition.state is not \"steady\"");
+    for key in ["buffer.power_loss", "buffer.hold_up"] {
+        note(
+            true,
+            key,
+            "power does not fail in a run of an experiment, but on a drive that is served",
+        );
+    }
     let no_buffer = config.buffer.scheme.name() == "none";
     for key in ["buffer.write_back", "nand.timing.ram"] {
         note(no_buffer, key, "buffer.scheme = \"none\" holds no pages");

@@ -206,6 +206,9 @@ const RATIONED: &[&str] = &[
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("name", "what the run is called"),
     ("case", "what a case is called; its settings are drawn by themselves"),
+    ("buffer.power_loss", "what a power cut leaves, and no experiment has one"),
+    ("buffer.hold_up", "the same"),
+    ("precondition.image", "the name of a file, of which others test that it decides"),
 ];
 
 /// Settings that take one value: the others are refused with a reason.
