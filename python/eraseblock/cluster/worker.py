@@ -63,8 +63,9 @@ def engine() -> str:
 
 
 def forget() -> None:
-    """Let go of the drives that runs of this worker have shared."""
+    """Let go of the drives and traces that runs of this worker have shared."""
     _core.forget_filled()
+    _core.forget_volumes()
 
 
 def work(tasks: Sequence[Task]) -> list[Ended]:

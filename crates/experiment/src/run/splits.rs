@@ -47,7 +47,11 @@ impl Splits {
             let split = found.and_then(|found| found.as_ref()?.as_ref().ok().cloned());
             return Ok(split);
         }
-        split(&entry, config, watch).map(Some)
+        match split(&entry, config, watch) {
+            // Where there is no room for the other volumes, this one is read from the trace itself.
+            Err(RunError::Trace(why)) if !why.is_input() && !why.is_cancelled() => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// The trace of `config` by volumes.

@@ -47,6 +47,8 @@ const RUNS: &str = r#"workload.generate={ kind = "sequential", requests = 2000, 
 const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ("seed$", STEADY, &[]),
     ("precondition.", STEADY, &[]),
+    // Only some mappings have blocks padded; this one has each.
+    ("buffer.scheme<cold-groups>.padding", &[MIXED, "ftl.mapping=replacement"], &[]),
     (
         "nand.suspend",
         &[

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use eraseblock_core::config::DeviceConfig;
+use eraseblock_core::config::{DeviceConfig, PowerLoss};
 use eraseblock_core::device::{Device, DeviceError, Saved};
 use eraseblock_core::nand::{Geometry, Media};
 use serde_json::json;
@@ -182,6 +182,18 @@ impl Drive {
             Some(why) => Err(failed(why)),
             None => Ok((device, found)),
         }
+    }
+
+    /// Why power had better not fail now by order: what a capacitor or a battery saves cannot be
+    /// written to a drive that has failed.
+    pub fn refuses_power_cut(&self) -> Option<String> {
+        let buffer = &self.device.config().buffer;
+        let saves = buffer.battery || buffer.power_loss == PowerLoss::Capacitor;
+        let why = self.failed.as_ref().filter(|_| saves)?;
+        Some(format!(
+            "the drive has failed and could not store what its RAM holds: {why}; end the server \
+             when all that is needed has been read"
+        ))
     }
 
     /// Power fails, and comes back: what is under way will not be answered, and what was not stored

@@ -137,7 +137,7 @@ impl Image {
         };
         let failed = |source| Error::file(path, source);
         let (file, new) = new_file(path)?;
-        lock(&file, path)?;
+        lock(&file, path, true)?;
         let fill = || {
             file.set_len(layout.size())?;
             file.write_all_at(&text, Layout::CONFIG)?;
@@ -148,7 +148,8 @@ impl Image {
         Ok((image, new))
     }
 
-    /// Opens an image, for nobody else to change it, and the drive's configuration.
+    /// Opens an image, for nobody else to change it, and the drive's configuration. Others may read
+    /// it meanwhile, unless it is to be written.
     ///
     /// # Errors
     /// It cannot be read, is none, or somebody has it open.
@@ -165,7 +166,7 @@ impl Image {
             return Err(wrong("this is no image of eraseblock".into()));
         }
         let layout = Layout::decode(&superblock).map_err(wrong)?;
-        lock(&file, path)?;
+        lock(&file, path, write)?;
         if meta.len() < layout.size() {
             return Err(wrong(format!("it has {} of its {} bytes", meta.len(), layout.size())));
         }
@@ -346,11 +347,16 @@ impl Image {
 /// How often a lock is asked for, 10 ms apart.
 const TRIES: u32 = 25;
 
-/// Nobody else may change the file. A process that is just being started has, for a moment, the
+/// Nobody else may change the file, nor open it where this one is to `write`. A process that is just being started has, for a moment, the
 /// files of the one that starts it, and their locks: so it is asked for more than once.
-fn lock(file: &File, path: &Path) -> Result<(), Error> {
+fn lock(file: &File, path: &Path, write: bool) -> Result<(), Error> {
+    let how = if write {
+        FlockOperation::NonBlockingLockExclusive
+    } else {
+        FlockOperation::NonBlockingLockShared
+    };
     for _ in 0..TRIES {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        match flock(file, how) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::WOULDBLOCK) => thread::sleep(Duration::from_millis(10)),
             Err(why) => return Err(Error::file(path, why.into())),

@@ -82,17 +82,24 @@ impl Figures {
                 if ends.load(Ordering::Relaxed) {
                     break;
                 }
-                let Ok(stream) = stream else { continue };
+                let Ok(stream) = stream else {
+                    // There may be no file handle left: others need the processor meanwhile.
+                    thread::sleep(Duration::from_millis(50));
+                    continue;
+                };
                 if shared.connections.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
                     shared.connections.fetch_sub(1, Ordering::Relaxed);
                     continue;
                 }
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
+                let own = Arc::clone(&shared);
+                let begun = thread::Builder::new().spawn(move || {
                     // Whoever has gone does not want to know.
-                    _ = serve(&stream, &shared);
-                    shared.connections.fetch_sub(1, Ordering::Relaxed);
+                    _ = serve(&stream, &own);
+                    own.connections.fetch_sub(1, Ordering::Relaxed);
                 });
+                if begun.is_err() {
+                    shared.connections.fetch_sub(1, Ordering::Relaxed);
+                }
             }
         });
     }

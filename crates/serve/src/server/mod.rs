@@ -460,6 +460,9 @@ impl Server {
         if self.work.drive.recorder().is_some() {
             return Err("a trace cannot hold a power cut: this server records".to_owned());
         }
+        if let Some(why) = self.work.drive.refuses_power_cut() {
+            return Err(why);
+        }
         let cut = self.work.cut_power(&self.path, &mut self.answers);
         self.tell();
         match cut {

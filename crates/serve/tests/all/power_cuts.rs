@@ -191,10 +191,14 @@ fn a_full_disk_takes_nothing_back() {
     let folder = tempfile::tempdir().unwrap();
     let (base, image) = (folder.path().join("base"), folder.path().join("image"));
     let mut failures = 0;
-    for mapping in ["page", "fast", "dftl"] {
+    for (mapping, power_loss) in
+        [("page", PowerLoss::None), ("fast", PowerLoss::Capacitor), ("dftl", PowerLoss::None)]
+    {
         _ = std::fs::remove_file(&base);
         let ftl = ftls().into_iter().find(|(name, _)| name == mapping).unwrap().1;
-        let model = used(&base, &config(&ftl, json!({"scheme": "lru", "size": "48 KiB"})));
+        let mut config = config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}));
+        config.buffer.power_loss = power_loss;
+        let model = used(&base, &config);
         for writes in 1..60 {
             std::fs::copy(&base, &image).unwrap();
             let mut model = model.clone();
@@ -206,8 +210,12 @@ fn a_full_disk_takes_nothing_back() {
                 if model.step(&mut drive, &mut rng).is_err() {
                     failures += 1;
                     model.compare_either(&before, &mut drive);
+                    // A capacitor could not write what it saves: a cut by order is refused.
+                    let refused = drive.refuses_power_cut().is_some();
+                    assert_eq!(refused, power_loss == PowerLoss::Capacitor);
                     break;
                 }
+                assert_eq!(drive.refuses_power_cut(), None);
             }
             drop(drive);
             model.power_was_cut(&mut Drive::open(&image, false).unwrap().0);

@@ -155,6 +155,12 @@ fn a_simulation_of_another_drive_does_not_begin_with_an_image() {
     // The buffer may be another.
     config.buffer.size.0 *= 2;
     Drive::flash_of(&image, &config).unwrap();
+    // Several runs may begin with one image at the same time; a server has it alone.
+    let reader = std::fs::File::open(&image).unwrap();
+    rustix::fs::flock(&reader, rustix::fs::FlockOperation::LockShared).unwrap();
+    Drive::flash_of(&image, &config).unwrap();
+    assert!(Drive::open(&image, false).is_err());
+    drop(reader);
     config.nand.timing.erase.0 += 1;
     let refused = Drive::flash_of(&image, &config).unwrap_err().to_string();
     assert!(refused.contains("nand.timing.erase is "), "{refused}");
