@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -160,10 +161,22 @@ def sweep_of(
                     f"sweep: `{key}` is set within `{outer}`, which is set as a whole, too"
                 )
             table = inner
+        if key == "preset" and presets:
+            raise _core.ConfigError("sweep: `preset` is what `device` names; leave one of them out")
         if name in table and key != "preset":
             raise _core.ConfigError(f"sweep: `{key}` is given twice")
-        table[name] = list(value) if isinstance(value, tuple) else value
+        table[name] = _listable(value)
     return resolve_mapping(whole, "sweep", sets)
+
+
+def _listable(value: Any) -> Any:
+    """Sequences and arrays as lists, numbers of arrays as numbers."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, tuple | range):
+        return list(value)
+    # Keys that name parts of a table are added to it: the caller's stays as it is.
+    return deepcopy(value) if isinstance(value, dict) else value
 
 
 def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | None:

@@ -9,15 +9,14 @@ from conftest import Cli
 
 import eraseblock
 
-# Takes some seconds to fill: what takes less than one is not kept.
 DRIVE = """\
 preset = "hbm-2010"
 
 [nand]
-blocks_per_plane = 24000
+blocks_per_plane = 2400
 
 [ftl]
-exported = "2765 MiB"
+exported = "276 MiB"
 
 [precondition]
 state = "steady"
@@ -38,7 +37,8 @@ def test_results_do_not_depend_on_what_is_kept(cli: Cli, tmp_path: Path) -> None
     cache = tmp_path / "cache"
 
     def results(name: str, *options: str) -> bytes:
-        ended = cli("run", "drive.toml", "-o", name, *options, ERASEBLOCK_CACHE=str(cache))
+        kept = {"ERASEBLOCK_CACHE": str(cache), "ERASEBLOCK_CACHE_LEAST": "0"}
+        ended = cli("run", "drive.toml", "-o", name, *options, **kept)
         assert ended.returncode == 0, ended.stderr
         return (tmp_path / name / "results.json").read_bytes()
 
@@ -53,7 +53,10 @@ def test_results_do_not_depend_on_what_is_kept(cli: Cli, tmp_path: Path) -> None
     assert kept.stat().st_mtime_ns > file.st_mtime_ns
     kept.write_bytes(whole[: len(whole) // 2])
     assert results("damaged") == off
-    assert kept.stat().st_size == len(whole)
+    assert kept.read_bytes() == whole
+    file = kept.stat()
+    assert results("mended") == off
+    assert kept.stat().st_ino == file.st_ino
     assert [path.name for path in cache.iterdir()] == [kept.name]
 
 
@@ -61,4 +64,11 @@ def test_a_size_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     (tmp_path / "drive.toml").write_text(DRIVE, encoding="utf-8")
     monkeypatch.setenv("ERASEBLOCK_CACHE_SIZE", "much")
     with pytest.raises(eraseblock.InputError, match="ERASEBLOCK_CACHE_SIZE: `much`"):
+        eraseblock.run(tmp_path / "drive.toml")
+
+
+def test_a_time_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "drive.toml").write_text(DRIVE, encoding="utf-8")
+    monkeypatch.setenv("ERASEBLOCK_CACHE_LEAST", "soon")
+    with pytest.raises(eraseblock.InputError, match="ERASEBLOCK_CACHE_LEAST: `soon`"):
         eraseblock.run(tmp_path / "drive.toml")

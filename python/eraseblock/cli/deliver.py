@@ -82,10 +82,14 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
     elif not done.handed_in:
         _print_tables(done, options.showing())
         if options.bounds:
+            from eraseblock.results.fleet import volume_of
             from eraseblock.results.nearness import sentences
             from eraseblock.results.view import rows_of
 
-            for sentence in sentences(rows_of(done.records)):
+            whole = [one for one in done.records if volume_of(one) is None]
+            if len(whole) < len(done.records):
+                out().print("bounds on the erases of each volume: --json, or results.json with -o", markup=False)
+            for sentence in sentences(rows_of(whole)) if whole else ():
                 out().print(sentence, markup=False)
         if options.explain and not done.handed_in:
             from eraseblock.results.view import names_of

@@ -17,6 +17,8 @@ from eraseblock.results.wording import relative
 VOLUMES = "workload.volumes"
 # More volumes than this are told together; each of them where all runs are asked for.
 FEW = 4
+# Settings that are not the drive's: runs that differ in them are no rivals.
+_NO_DESIGN = ("workload.", "host.", "precondition.", "seed")
 # Figures whose spread over the volumes is told: what tables call them, where a record has them, and how they
 # are shown.
 SPREAD: dict[str, Column] = {
@@ -99,6 +101,14 @@ class Fleet:
         """The design, for sentences."""
         more = [value if key == "preset" else f"{key} = {value}" for key, value in self.settings.items()]
         return ", ".join([self.row.scheme, *more])
+
+    @property
+    def contest(self) -> tuple[object, ...]:
+        """What rivals have in common: what is written, and what it is written to."""
+        row = self.row
+        fixed = [(key, value) for key, value in self.settings.items() if key.startswith(_NO_DESIGN)]
+        sha256 = row.record["trace"].get("sha256")
+        return row.trace, sha256, row.drive, row.ftl, row.buffer_bytes, *fixed
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -240,17 +250,26 @@ def sentences_of(fleets: Sequence[Fleet]) -> list[str]:
     contests: dict[tuple[Any, ...], list[Fleet]] = defaultdict(list)
     for fleet in fleets:
         if all(not row.offline for row in fleet.rows):
-            contests[fleet.row.trace, fleet.row.drive, fleet.row.buffer_bytes].append(fleet)
+            contests[fleet.contest].append(fleet)
     sentences = []
-    for (trace, drive, bytes_), rivals in contests.items():
+    for rivals in contests.values():
         if len(rivals) < 2:
             continue
         shared = set.intersection(*(set(one.numbers) for one in rivals))
-        about = f"{trace}, {len(shared):,} volumes on {drive}, buffer {_buffer(bytes_)}"
+        row = rivals[0].row
+        about = (
+            f"{row.trace}, {len(shared):,} volumes on {row.drive}, {row.ftl}, "
+            f"buffer {_buffer(row.buffer_bytes)}"
+        )
+        runs = [row for one in rivals for row in one.rows]
+        doubtful = sum(not row.trusted for row in runs)
         if any(len(one.rows) > len(shared) for one in rivals):
             sentences.append(f"{about}: not all designs ran on the same volumes; totals differ in that, too")
+        elif doubtful == len(runs):
+            sentences.append(f"{about}: no verdict, as no run is to be trusted")
         elif shared:
-            sentences.append(f"{about}: {_ahead(rivals)}")
+            doubt = f"; {doubtful:,} of {len(runs):,} runs are not to be trusted" if doubtful else ""
+            sentences.append(f"{about}: {_ahead(rivals)}{doubt}")
     return sentences
 
 

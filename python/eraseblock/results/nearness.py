@@ -16,13 +16,15 @@ METRIC = "erase_bounds"
 def sentences(rows: Sequence[Row]) -> list[str]:
     """A sentence for each workload, drive, mapping and buffer size, in the order of the runs.
 
-    It names the scheme with fewest erases of those that do not know the future. Mappings of which no bound
-    is known have none.
+    It names the scheme with fewest erases of those that are to be trusted and do not know the future. Where
+    there is nothing to say of any, one sentence says why.
     """
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        if row.figure("erase_bound.fewest") is not None and not row.offline:
+        if row.figure("erase_bound.fewest") is not None and row.competes:
             groups.setdefault((row.trace, row.drive, row.variant, row.ftl, row.buffer_bytes), []).append(row)
+    if not groups:
+        return ["bound on erases: none is known for these runs (docs/bounds.md says for which mappings and drives)"]
     several = len({key[:3] for key in groups}) > 1
     return [_sentence(found, several) for found in groups.values()]
 

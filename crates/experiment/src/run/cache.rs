@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use crc32fast::Hasher;
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Filled, Options};
-use eraseblock_core::support::units::Bytes;
+use eraseblock_core::support::units::{Bytes, Nanos};
 use sha2::{Digest, Sha256};
 
 use super::{ENGINE, RunError};
@@ -26,7 +26,8 @@ const HEADER: usize = 8 + 4 + 32 + 8 + 4;
 
 /// Bytes that the folder holds unless `ERASEBLOCK_CACHE_SIZE` says otherwise.
 const SIZE: u64 = 4 << 30;
-/// Filling takes at least so long where the drive is kept.
+/// Filling takes at least so long where the drive is kept, unless `ERASEBLOCK_CACHE_LEAST` says
+/// otherwise.
 const LEAST: Duration = Duration::from_secs(1);
 /// What a process that was ended has left behind is removed after so long.
 const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
@@ -57,10 +58,11 @@ impl Cache {
 
     /// The user's: in the folder `$ERASEBLOCK_CACHE`, else `$XDG_CACHE_HOME/eraseblock`, else
     /// `~/.cache/eraseblock`, of `$ERASEBLOCK_CACHE_SIZE` or 4 GiB; none where there is no such
-    /// folder, or that size is 0.
+    /// folder, or that size is 0. Drives are kept whose filling took `$ERASEBLOCK_CACHE_LEAST`
+    /// (as `100ms`), or a second.
     ///
     /// # Errors
-    /// The size is none.
+    /// The size or the time is none.
     pub fn of_user() -> Result<Option<Self>, RunError> {
         let given = |name| env::var_os(name).filter(|value| !value.is_empty());
         let size = match given("ERASEBLOCK_CACHE_SIZE") {
@@ -71,13 +73,23 @@ impl Cache {
                 parsed.map_err(|e| RunError::Option(format!("ERASEBLOCK_CACHE_SIZE: {e}")))?.0
             }
         };
+        let least = match given("ERASEBLOCK_CACHE_LEAST") {
+            None => LEAST,
+            Some(text) => {
+                let parsed: Result<Nanos, _> = text.to_string_lossy().parse();
+                let time = parsed
+                    .map_err(|e| RunError::Option(format!("ERASEBLOCK_CACHE_LEAST: {e}")))?;
+                Duration::from_nanos(time.0)
+            }
+        };
         let folder = given("ERASEBLOCK_CACHE").map(PathBuf::from).or_else(|| {
             let of_all =
                 given("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
             let of_all = of_all.or_else(|| Some(env::home_dir()?.join(".cache")));
             Some(of_all?.join("eraseblock"))
         });
-        Ok(folder.filter(|_| size > 0).map(|folder| Self::new(folder, size)))
+        let cache = |folder| Self { least, ..Self::new(folder, size) };
+        Ok(folder.filter(|_| size > 0).map(cache))
     }
 
     /// Brings an empty drive into the state of a kept one, if that is there and whole.
