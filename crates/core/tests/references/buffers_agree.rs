@@ -176,6 +176,7 @@ fn compare(reference: &BufferReference, seed: u64) {
         } else if step == 1 {
             quick.trim(Lpn(first), count);
             (first..first + count).for_each(|page| slow.trim(page));
+            slow.trimmed();
             Decisions::default()
         } else if step == 2 {
             quick.flush_pages(Lpn(first), count, &mut out);
@@ -281,6 +282,7 @@ fn the_recorded_workloads_are_served_the_same() {
                     if request.op == Op::Trim {
                         quick.trim(Lpn(from), to - from);
                         (from..to).for_each(|page| slow.trim(page));
+                        slow.trimmed();
                         continue;
                     }
                     let write = request.op == Op::Write;

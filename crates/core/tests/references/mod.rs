@@ -99,6 +99,8 @@ pub trait Buffer {
     fn part(&mut self, _page: u32, _bytes: Range<u32>, _of: u32) {}
     /// The host gives a page up.
     fn trim(&mut self, page: u32);
+    /// The pages given up since the last other call were those of one trim.
+    fn trimmed(&mut self) {}
     /// Everything dirty is written: a flush command of the host.
     fn flush(&mut self) -> Decisions;
     /// These pages of one block are written at once, where they are held: forced unit access.
