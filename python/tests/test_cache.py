@@ -37,7 +37,7 @@ def test_results_do_not_depend_on_what_is_kept(cli: Cli, tmp_path: Path) -> None
     cache = tmp_path / "cache"
 
     def results(name: str, *options: str) -> bytes:
-        kept = {"ERASEBLOCK_CACHE": str(cache), "ERASEBLOCK_CACHE_LEAST": "0"}
+        kept = {"ERASEBLOCK_CACHE": str(cache), "ERASEBLOCK_CACHE_LEAST": "0 ms"}
         ended = cli("run", "drive.toml", "-o", name, *options, **kept)
         assert ended.returncode == 0, ended.stderr
         return (tmp_path / name / "results.json").read_bytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ import eraseblock as eb
 from eraseblock import _core
 from eraseblock.experiments import resolve
 from eraseblock.report.page import MOST_VOLUMES, build_page
-from eraseblock.results.fleet import totals_of
+from eraseblock.results.fleet import fleets_of, sentences_of, totals_of
 from eraseblock.results.record import Record
 from eraseblock.results.view import rows_of
 from eraseblock.volumes import each_volume
@@ -237,3 +238,23 @@ def test_a_page_of_many_volumes_shows_the_busiest(results: eb.Results) -> None:
     assert "10 further runs are not in this page" in page
     assert f"{MOST_VOLUMES + 10} volumes, a drive for each" in page
     assert len(rows_of(records)) == MOST_VOLUMES + 10
+
+
+def test_the_sentence_on_rivals_is_of_one_ftl_and_of_trusted_runs(results: eb.Results) -> None:
+    def said(records: list[dict[str, Any]]) -> list[str]:
+        return sentences_of(fleets_of(rows_of(records)))
+
+    records: list[dict[str, Any]] = [deepcopy(dict(cast(Any, one))) for one in results]
+    (text,) = said(records)
+    assert "on hbm-2010, page, buffer" in text
+    assert "has the best" in text
+    other = deepcopy(records)
+    for one in other:
+        if one["config"]["buffer"]["scheme"]["kind"] == "fab":
+            one["config"]["ftl"]["mapping"] = {"kind": "dftl"}
+    assert said(other) == []
+    records[0]["trusted"] = False
+    assert f"; 1 of {len(records)} runs are not to be trusted" in said(records)[0]
+    for one in records:
+        one["trusted"] = False
+    assert said(records)[0].endswith("no verdict, as no run is to be trusted")

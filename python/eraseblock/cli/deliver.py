@@ -88,7 +88,9 @@ def _print(done: Finished, report: Path | None, options: RunOptions) -> None:
 
             whole = [one for one in done.records if volume_of(one) is None]
             if len(whole) < len(done.records):
-                out().print("bounds on the erases of each volume: --json, or results.json with -o", markup=False)
+                out().print(
+                    "bounds on the erases of each volume: --json, or results.json with -o", markup=False
+                )
             for sentence in sentences(rows_of(whole)) if whole else ():
                 out().print(sentence, markup=False)
         if options.explain and not done.handed_in:

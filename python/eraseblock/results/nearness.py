@@ -24,7 +24,7 @@ def sentences(rows: Sequence[Row]) -> list[str]:
         if row.figure("erase_bound.fewest") is not None and row.competes:
             groups.setdefault((row.trace, row.drive, row.variant, row.ftl, row.buffer_bytes), []).append(row)
     if not groups:
-        return ["bound on erases: none is known for these runs (docs/bounds.md says for which mappings and drives)"]
+        return ["bound on erases: none is known for these runs (docs/bounds.md says of which there is one)"]
     several = len({key[:3] for key in groups}) > 1
     return [_sentence(found, several) for found in groups.values()]
 

@@ -22,7 +22,7 @@ def print_sheets(console: Console, rows: Sequence[Row], showing: Showing) -> Non
         print_fleets(console, many)
         in_fleets = {id(row) for fleet in many for row in fleet.rows}
         rest = [row for row in rows if id(row) not in in_fleets]
-        console.print("[dim]each volume, with --columns and --sort: --all, or results.json and results.parquet with -o[/dim]")
+        console.print("[dim]each volume, with --columns and --sort: --all, or results.json with -o[/dim]")
         print_advice(console, [row for row in rows if id(row) in in_fleets])
         rows = rest
     elif fleets:

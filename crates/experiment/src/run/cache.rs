@@ -77,8 +77,8 @@ impl Cache {
             None => LEAST,
             Some(text) => {
                 let parsed: Result<Nanos, _> = text.to_string_lossy().parse();
-                let time = parsed
-                    .map_err(|e| RunError::Option(format!("ERASEBLOCK_CACHE_LEAST: {e}")))?;
+                let time =
+                    parsed.map_err(|e| RunError::Option(format!("ERASEBLOCK_CACHE_LEAST: {e}")))?;
                 Duration::from_nanos(time.0)
             }
         };
