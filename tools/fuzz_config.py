@@ -159,13 +159,24 @@ def draw(dice: random.Random) -> Json:
         # The composed parts concern page-level mappings alone.
         ftl = {"mapping": ftl["mapping"], "over_provisioning": ftl["over_provisioning"]}
     buffer = {**part("buffer", 0.3), "scheme": drawer.value(schema()["$defs"]["BufferConfig"])}
+    # Mostly something holds the drive up that is told for how long, and one thing keeps the RAM.
+    if dice.random() < 0.9 and buffer.get("power_loss") != "capacitor":
+        buffer.pop("hold_up", None)
+    if dice.random() < 0.9 and buffer.get("battery"):
+        buffer.pop("power_loss", None)
     buffer["size"] = dice.choice(["0 B", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "512 KiB"])
+    precondition = part("precondition", 0.5)
+    if dice.random() < 0.9:
+        # There is no image.
+        precondition.pop("image", None)
+        if precondition.get("state") == "image":
+            precondition["state"] = "full"
     experiment: Json = {
         "nand": nand,
         "ftl": ftl,
         "buffer": buffer,
         "host": part("host", 0.4),
-        "precondition": {**part("precondition", 0.5), "max_drive_writes": dice.choice([1, 2, 3])},
+        "precondition": {**precondition, "max_drive_writes": dice.choice([1, 2, 3])},
         "workload": _workload(dice, drawer),
         "seed": dice.randrange(1000),
         "bounds": dice.random() < 0.5,
