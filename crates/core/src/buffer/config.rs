@@ -21,6 +21,7 @@ pub struct BufferSection {
     pub battery: bool,
     /// What a power cut leaves of the RAM where no battery keeps it.
     #[serde(default, skip_serializing_if = "PowerLoss::is_none")]
+    #[schemars(extend("default" = "none"))]
     pub power_loss: PowerLoss,
     /// How long the capacitor of `power_loss` lets the drive go on: less than it takes to save a
     /// full buffer is refused. Default: as long as that takes.
