@@ -8,7 +8,8 @@ import gzip
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -93,6 +94,18 @@ def look(browser: webdriver.Chrome, width: int = 1400, scheme: str = "light") ->
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+
+
+@contextmanager
+def undisturbed(browser: webdriver.Chrome) -> Iterator[None]:
+    """Inside, something is loaded; nothing complains and nothing is fetched from a network."""
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)  # type: ignore[no-untyped-call]
+    yield
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
+    asked = [entry["message"] for entry in browser.get_log("performance")]  # type: ignore[no-untyped-call]
+    assert asked
+    assert not [entry for entry in asked if "requestWillBeSent" in entry and '"url":"http' in entry]
 
 
 def one(browser: webdriver.Chrome, selector: str) -> WebElement:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from report_page import IN_CHROMIUM, every, look, one, press, texts, until
+from report_page import IN_CHROMIUM, every, look, one, press, texts, undisturbed, until
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
@@ -73,14 +73,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def browser(chromium: webdriver.Chrome, page: Path) -> Iterator[webdriver.Chrome]:
     """The page, drawn; after each test nothing complained and nothing was fetched."""
-    for kind in ("browser", "performance"):
-        chromium.get_log(kind)  # type: ignore[no-untyped-call]
-    open_page(chromium, page)
-    yield chromium
-    assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]
-    asked = [entry["message"] for entry in chromium.get_log("performance")]  # type: ignore[no-untyped-call]
-    assert asked
-    assert not [entry for entry in asked if "requestWillBeSent" in entry and '"url":"http' in entry]
+    with undisturbed(chromium):
+        open_page(chromium, page)
+        yield chromium
 
 
 def open_page(browser: webdriver.Chrome, page: Path, width: int = 1400, scheme: str = "light") -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-from report_page import IN_CHROMIUM, every, look, press, texts, until
+from report_page import IN_CHROMIUM, every, look, press, texts, undisturbed, until
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -67,13 +67,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser(chromium: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
     """After each test nothing complained and nothing was fetched."""
     look(chromium)
-    for kind in ("browser", "performance"):
-        chromium.get_log(kind)  # type: ignore[no-untyped-call]
-    yield chromium
-    assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]
-    asked = [entry["message"] for entry in chromium.get_log("performance")]  # type: ignore[no-untyped-call]
-    assert asked
-    assert not [entry for entry in asked if "requestWillBeSent" in entry and '"url":"http' in entry]
+    with undisturbed(chromium):
+        yield chromium
 
 
 def visit(browser: webdriver.Chrome, site: Path, page: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL_DRIVE
-from report_page import IN_CHROMIUM, every, look, one, press, texts, until
+from report_page import IN_CHROMIUM, every, look, one, press, texts, undisturbed, until
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from test_player import held_after
@@ -69,13 +69,8 @@ def log(folder: Path) -> Scene:
 def browser(chromium: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
     """After each test nothing complained and nothing was fetched."""
     look(chromium)
-    for kind in ("browser", "performance"):
-        chromium.get_log(kind)  # type: ignore[no-untyped-call]
-    yield chromium
-    assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]
-    asked = [entry["message"] for entry in chromium.get_log("performance")]  # type: ignore[no-untyped-call]
-    assert asked
-    assert not [entry for entry in asked if "requestWillBeSent" in entry and '"url":"http' in entry]
+    with undisturbed(chromium):
+        yield chromium
 
 
 def open_player(browser: webdriver.Chrome, page: Path, address: str = "") -> None:

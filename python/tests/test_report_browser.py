@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from report_page import IN_CHROMIUM, data_of, every, look, one, press, texts, until
+from report_page import IN_CHROMIUM, data_of, every, look, one, press, texts, undisturbed, until
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -45,13 +45,9 @@ def downloads(chromium: webdriver.Chrome, tmp_path: Path) -> Path:
 def browser(chromium: webdriver.Chrome, results_folder: Path) -> Iterator[webdriver.Chrome]:
     """The report of 24 runs, opened afresh; after each test nothing complained and nothing was fetched."""
     look(chromium)
-    chromium.get_log("browser")  # type: ignore[no-untyped-call]
-    open_report(chromium, results_folder / "report.html")
-    yield chromium
-    assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]
-    log = [entry["message"] for entry in chromium.get_log("performance")]  # type: ignore[no-untyped-call]
-    assert log
-    assert not [entry for entry in log if "requestWillBeSent" in entry and '"url":"http' in entry]
+    with undisturbed(chromium):
+        open_report(chromium, results_folder / "report.html")
+        yield chromium
 
 
 def save(browser: webdriver.Chrome, card: str, kind: str, folder: Path) -> Path:

@@ -95,9 +95,9 @@ def test_seeds_tell_more_than_parts() -> None:
 def test_a_reconstruction_is_named_and_so_is_the_best_that_is_none() -> None:
     text = verdict(record("lru", 10), record("clc", 5), record("fab", 6), record("supa", 7))
     assert "take `clc` (a reconstruction): 5 ms" in text
-    assert text.endswith("Built from its paper: `fab` (6 ms).")
+    assert text.endswith("No reconstruction: `fab` (6 ms).")
     text = verdict(record("lru", 10), record("clc", 5), record("fab", 5.01), record("supa", 5.02))
-    assert text.endswith("Level with it, and built from its paper: `fab`, and 1 more.")
+    assert text.endswith("Level with it, no reconstruction: `fab`, and 1 more.")
 
 
 def test_who_is_level_is_listed() -> None:
@@ -162,7 +162,7 @@ def test_a_reconstruction_is_not_preferred_for_next_to_nothing() -> None:
     assert found.summary.startswith("In short: one for all sizes is `fab`, ")
     found = concluded(*sizes("lru", 20, 20), *sizes("clc", 10, 10), *sizes("fab", 10.5, 10.5))
     assert "one for all sizes is `clc` (a reconstruction), " in found.summary
-    assert found.summary.endswith("; from its paper: `fab`, 5 %.")
+    assert found.summary.endswith("; no reconstruction: `fab`, 5 %.")
 
 
 def test_bursts_that_drive_out_old_pages_are_the_reason() -> None:

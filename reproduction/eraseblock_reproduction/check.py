@@ -20,7 +20,7 @@ from eraseblock_reproduction import data
 from eraseblock_reproduction.data import TWO_SIDED, Claim, Paper, Selection
 from eraseblock_reproduction.plan import FigurePlan, plan
 from eraseblock_reproduction.selection import Run, at, matches, select
-from eraseblock_reproduction.switches import concerned
+from eraseblock_reproduction.switches import changes_any
 from eraseblock_reproduction.traces import Survey
 
 # The source tree, whose tests claims may name.
@@ -267,7 +267,7 @@ def check_paper(paper: Paper) -> str:
     if idle := [key for key, figure in paper.figures.items() if key not in used and not figure.needs]:
         raise DataError(f"{where}: no claims of figures {idle}")
     for switch in paper.switches:
-        if not any(concerned(switch, one.figure, one.experiments) for one in whole.figures):
+        if not any(changes_any(switch, one.figure, one.experiments) for one in whole.figures):
             raise DataError(f"{where}: switch `{switch.name}` changes no run")
     runs = {whole.key(one) for figure in whole.figures for one in figure.experiments}
     facts = sum(part.counts for claim in paper.claims for part in claim.parts())

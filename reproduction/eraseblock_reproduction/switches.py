@@ -126,6 +126,16 @@ def concerned(switch: Switch, figure: Figure, experiments: Sequence[Experiment])
     }
 
 
+def changes_any(switch: Switch, figure: Figure, experiments: Sequence[Experiment]) -> bool:
+    """Whether a switch makes any run of a figure another one."""
+    if switch.figures and figure.name not in switch.figures:
+        return False
+    return any(
+        _concerns(switch, experiment) and _switched(experiment, switch) is not None
+        for experiment in experiments
+    )
+
+
 def first_seeds(runs: Sequence[Run]) -> list[int]:
     """The places of the runs, of those that differ in seeds alone the first."""
     first: dict[str, int] = {}
@@ -151,6 +161,7 @@ _SAME = {**dict(_PAIRS), **{other: one for one, other in _PAIRS}}
 def _switched(experiment: Experiment, switch: Switch) -> Experiment | None:
     """The same run with the switch set; none if it is set so already."""
     config = experiment.config
+    differs = False
     for path, value in switch.set.items():
         *way, last = path.split(".")
         table = config
@@ -158,11 +169,15 @@ def _switched(experiment: Experiment, switch: Switch) -> Experiment | None:
             if not isinstance(table.get(key), dict):
                 raise InputError(f"claims.toml: switch `{switch.name}`: a run has no `{path}`")
             table = table[key]
+        now = table.get(last)
+        differs |= (type(now), now) != (type(value), value)
         table[last] = value
         # The run's own word for the same thing gives way, as a preset's does to a file's.
         other = _SAME.get(path)
         if other is not None and other not in switch.set and value != NULL:
-            table.pop(other.rpartition(".")[2], None)
+            differs |= table.pop(other.rpartition(".")[2], None) is not None
+    if not differs:
+        return None
     # What the run leaves unset stays so: its preset may set it.
     [found] = resolve_mapping(config, f"switch `{switch.name}`")
     before = json.loads(experiment.text)

@@ -54,7 +54,7 @@ def test_every_paper_with_claims_is_checked() -> None:
         ('"ftl.exported" = "32 GiB"', '"ftl.exported" = "31 GiB"', "settings differ: ['ftl.exported']"),
         (
             "[[claims]]",
-            '[[switches]]\nname = "x"\nopen = ""\nset = { "host.speedup" = 1 }\n\n[[claims]]',
+            '[[switches]]\nname = "x"\nopen = ""\nset = { "host.speedup" = 1.0 }\n\n[[claims]]',
             "`x` changes",
         ),
     ],

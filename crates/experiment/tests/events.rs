@@ -48,8 +48,12 @@ fn workloads() -> PathBuf {
 }
 
 fn run(experiment: &Experiment, events: &Path) -> Result<Record, RunError> {
+    run_by(&Runner::default(), experiment, events)
+}
+
+fn run_by(runner: &Runner, experiment: &Experiment, events: &Path) -> Result<Record, RunError> {
     let how = How { events: Some(events), ..How::default() };
-    Runner::default().run(experiment, &workloads(), how, &mut |_| ControlFlow::Continue(()))
+    runner.run(experiment, &workloads(), how, &mut |_| ControlFlow::Continue(()))
 }
 
 fn unpacked(path: &Path) -> String {
@@ -100,10 +104,13 @@ fn sums(lines: &[Value]) -> Sums {
 #[test]
 fn the_log_of_every_buffer_adds_up_to_its_record() {
     let folder = tempfile::tempdir().unwrap();
+    // It reads the workload once.
+    let runner = Runner::default();
     for name in eraseblock_core::buffer::BufferConfig::NAMES {
         let path = folder.path().join(format!("{name}.jsonl"));
         let experiment = experiment(name, &["workload.first=2000"]);
-        let record = Value::Object(run(&experiment, &path).unwrap().value().clone());
+        let record = run_by(&runner, &experiment, &path).unwrap();
+        let record = Value::Object(record.value().clone());
         let text = unpacked(&path);
         let all = lines(&text);
         let [start, inner @ .., end] = &all[..] else { panic!("{name}: {text}") };

@@ -93,8 +93,8 @@ fn every_buffer_runs_over_every_ftl() {
 
 /// The presets, full at the start, with each buffer, in figures that don't depend on it. To fill
 /// one takes up to a second. So they are as they are with their own buffer alone, but for those of
-/// more than 128 GiB, which have a sixteenth of their blocks; with all buffers they have 4 to 8 GiB
-/// of flash, with the same share of it exported.
+/// more than 32 GiB, which have blocks for 8 to 16 GiB; with all buffers they have 4 to 8 GiB of
+/// flash, with the same share of it exported.
 #[test]
 fn every_preset_runs_every_buffer() {
     let file = "[workload.generate]\nkind = \"uniform\"\nrequests = 2000\nfootprint = \"512 MiB\"\n\
@@ -118,8 +118,9 @@ fn every_preset_runs_every_buffer() {
             nand.channels * nand.chips_per_channel * nand.dies_per_chip * nand.planes_per_die;
         let plane = u64::from(nand.blocks_per_plane * nand.pages_per_block) * nand.page_size.0;
         let gib = ((u64::from(planes) * plane) >> 30) as u32;
-        let whole = shrunk(if gib > 128 { 16 } else { 1 });
-        let mut others = shrunk((gib / 8).max(1).next_power_of_two());
+        let down_to = |most: u32| gib.div_ceil(most).next_power_of_two();
+        let whole = shrunk(if gib > 32 { down_to(16) } else { 1 });
+        let mut others = shrunk(down_to(8));
         others.push(format!("buffer.scheme={}", names("buffers")));
         [resolved(&whole), resolved(&others)].concat()
     };

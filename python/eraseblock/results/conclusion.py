@@ -120,7 +120,7 @@ def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     text = f"In short: one for {where} is {_which(first)}, {_far(lag)}"
     if first.row.reconstruction and known:
         lag, second = min(known, key=_lag)
-        text += f"; from its paper: {named(second)}, {percent(lag)}"
+        text += f"; no reconstruction: {named(second)}, {percent(lag)}"
     return f"{text}."
 
 

@@ -119,9 +119,9 @@ class _Race:
             return [f"Level with it: {listed(level)}."] if level else []
         if known not in level:
             others = [f"Level with it: {listed(level)}."] if level else []
-            return [f"Built from its paper: {self._figure(known)}.", *others]
+            return [f"No reconstruction: {self._figure(known)}.", *others]
         more = f", and {len(level) - 1} more" if len(level) > 1 else ""
-        return [f"Level with it, and built from its paper: {named(known)}{more}."]
+        return [f"Level with it, no reconstruction: {named(known)}{more}."]
 
     def _take(self, reference: Design | None) -> str:
         """The best, told against the reference and the other baselines."""
