@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::export::Export;
 use crate::fault::Fault;
-use crate::haggling::{self, Agreed, Next};
+use crate::haggling::{self, Agreed, Next, Security};
 use crate::input::Input;
 use crate::reply::Extent;
 use crate::request::{Header, Request};
@@ -36,6 +36,10 @@ enum State {
     Options {
         seen: u32,
     },
+    /// The client has been told to begin TLS.
+    Handshake {
+        seen: u32,
+    },
     Transmission,
     /// Nothing more is read.
     Ended,
@@ -47,6 +51,7 @@ pub struct Connection {
     export: Arc<Export>,
     state: State,
     agreed: Agreed,
+    security: Security,
     input: Input,
     output: Vec<u8>,
     /// Bytes to come that mean nothing.
@@ -60,13 +65,22 @@ pub struct Connection {
 impl Connection {
     /// A client has connected. The greeting is in the output.
     pub fn new(export: Arc<Export>) -> Self {
+        Self::begin(export, Security::Clear)
+    }
+
+    /// The same for a server that shows its export to nobody before TLS has begun.
+    pub fn with_tls(export: Arc<Export>) -> Self {
+        Self::begin(export, Security::NeedsTls)
+    }
+
+    fn begin(export: Arc<Export>, security: Security) -> Self {
         let mut output = Vec::new();
         output.u64(MAGIC);
         output.u64(OPTION_MAGIC);
         output.u16(FIXED_NEWSTYLE | NO_ZEROES);
         let agreed = Agreed { style: Style::Simple, contexts: false, client: 0 };
         let (state, input) = (State::Greeted, Input::default());
-        Self { export, state, agreed, input, output, skip: 0, wanted: 4, ends: false }
+        Self { export, state, agreed, security, input, output, skip: 0, wanted: 4, ends: false }
     }
 
     /// Where bytes that come may be put; never empty.
@@ -82,6 +96,24 @@ impl Connection {
     /// Bytes to send; whoever sends them takes them out.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output
+    }
+
+    /// Whether TLS begins once the output has been sent: nothing is read before that.
+    pub fn waits_for_tls(&self) -> bool {
+        matches!(self.state, State::Handshake { .. })
+    }
+
+    /// What comes from now on is what TLS has decrypted, and what is put out will be encrypted.
+    /// Whatever was agreed on in the clear, others may have said: it is forgotten.
+    ///
+    /// # Panics
+    /// The client has not asked for it, or bytes have been taken in since.
+    pub fn has_begun_tls(&mut self) {
+        let State::Handshake { seen } = self.state else { panic!("nobody has asked for TLS") };
+        assert!(self.input.unused().is_empty(), "what came in the clear is not to be read");
+        self.state = State::Options { seen };
+        self.agreed = Agreed { style: Style::Simple, contexts: false, ..self.agreed };
+        self.security = Security::Encrypted;
     }
 
     /// Whether requests can come by now.
@@ -154,7 +186,7 @@ impl Connection {
                     Step::Refused => true,
                     Step::Missing => false,
                 },
-                State::Ended => false,
+                State::Handshake { .. } | State::Ended => false,
             };
             if !went_on {
                 return Ok(None);
@@ -207,12 +239,14 @@ impl Connection {
             (number, data),
             &self.export,
             &mut self.agreed,
-            self.ends,
+            (self.security, self.ends),
             &mut self.output,
         )?;
         self.input.skip(16 + length as usize);
         self.state = match next {
             Next::Option => State::Options { seen: seen + 1 },
+            Next::Tls if !self.input.unused().is_empty() => return Err(Fault::ClearAfterStart),
+            Next::Tls => State::Handshake { seen: seen + 1 },
             Next::Transmission => State::Transmission,
             Next::End => State::Ended,
         };

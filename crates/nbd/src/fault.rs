@@ -36,6 +36,12 @@ pub enum Fault {
         /// What the server would take.
         limit: u64,
     },
+    /// The client chose an export in the clear, by an option that knows no errors.
+    #[error("the client chose an export before it began TLS, which this server requires")]
+    Clear,
+    /// The client did not wait until it could begin TLS: somebody may have put words into its mouth.
+    #[error("the client sent more in the clear after it asked for TLS")]
+    ClearAfterStart,
     /// Negotiation does not end.
     #[error("the client sent more than {0} options")]
     TooManyOptions(u32),

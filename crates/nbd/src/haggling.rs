@@ -18,11 +18,24 @@ pub struct Agreed {
     pub client: u16,
 }
 
+/// Whether what is said is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// It is not, and the server has no TLS.
+    Clear,
+    /// It is not, and has to be before an export can be seen.
+    NeedsTls,
+    /// It is.
+    Encrypted,
+}
+
 /// What comes after an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Another option.
     Option,
+    /// The TLS handshake.
+    Tls,
     /// Requests.
     Transmission,
     /// Nothing.
@@ -35,11 +48,12 @@ pub fn answer(
     (number, data): (u32, &[u8]),
     export: &Export,
     agreed: &mut Agreed,
-    ends: bool,
+    (security, ends): (Security, bool),
     out: &mut Vec<u8>,
 ) -> Result<Next, Fault> {
     let mut to = To { out, number };
     match number {
+        option::EXPORT_NAME if security == Security::NeedsTls => return Err(Fault::Clear),
         option::EXPORT_NAME => {
             if !export.is_called(data) || agreed.style == Style::Extended || ends {
                 return Err(Fault::NoExport);
@@ -56,6 +70,17 @@ pub fn answer(
             return Ok(Next::End);
         }
         _ if ends => to.reply(answer::SHUTDOWN, b"the server ends"),
+        option::STARTTLS if data.is_empty() => match security {
+            Security::Clear => to.reply(answer::UNSUPPORTED, b"this server has no TLS"),
+            Security::NeedsTls => {
+                to.reply(answer::ACK, &[]);
+                return Ok(Next::Tls);
+            }
+            Security::Encrypted => to.reply(answer::INVALID, b"TLS has begun"),
+        },
+        _ if security == Security::NeedsTls && number != option::STARTTLS => {
+            to.reply(answer::TLS_REQUIRED, b"this server requires TLS");
+        }
         option::LIST if data.is_empty() => {
             let mut server = Vec::with_capacity(4 + export.name.len());
             server.u32(export.name.len() as u32);
@@ -74,9 +99,6 @@ pub fn answer(
         option::EXTENDED_HEADERS if data.is_empty() => {
             agreed.style = Style::Extended;
             to.reply(answer::ACK, &[]);
-        }
-        option::STARTTLS if data.is_empty() => {
-            to.reply(answer::UNSUPPORTED, b"this server has no TLS");
         }
         option::LIST | option::STRUCTURED_REPLY | option::EXTENDED_HEADERS | option::STARTTLS => {
             to.reply(answer::INVALID, b"this option has no data");

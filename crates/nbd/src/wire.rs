@@ -39,6 +39,7 @@ pub mod answer {
     pub const META_CONTEXT: u32 = 4;
     pub const UNSUPPORTED: u32 = ERROR + 1;
     pub const INVALID: u32 = ERROR + 3;
+    pub const TLS_REQUIRED: u32 = ERROR + 5;
     pub const UNKNOWN: u32 = ERROR + 6;
     pub const SHUTDOWN: u32 = ERROR + 7;
     pub const TOO_BIG: u32 = ERROR + 9;

@@ -51,6 +51,48 @@ fn info_goes_on_with_options_and_unknown_names_are_refused() {
     assert!(client.server.has_ended());
 }
 
+const TLS_REQUIRED: u32 = (1 << 31) + 5;
+
+#[test]
+fn nothing_is_shown_before_tls_where_it_is_required() {
+    let kinds = |answers: Vec<(u32, Vec<u8>)>| answers.iter().map(|a| a.0).collect::<Vec<_>>();
+    let mut client = Client::greeted_by_tls(3);
+    let query = b"\0\0\0\0\0\0\0\x01\0\0\0\x0fbase:allocation";
+    for (option, data) in
+        [(3, &b""[..]), (6, &[0; 6]), (7, &[0; 6]), (8, b""), (10, query), (11, b""), (77, b"")]
+    {
+        assert_eq!(kinds(client.option(option, data)), [TLS_REQUIRED], "option {option}");
+    }
+    assert_eq!(client.server.style(), Style::Simple);
+    assert_eq!(kinds(client.option(5, b"x")), [(1 << 31) + 3]);
+    assert!(!client.server.waits_for_tls());
+    assert_eq!(kinds(client.option(5, b"")), [ACK]);
+    assert!(client.server.waits_for_tls());
+    client.server.has_begun_tls();
+    assert!(!client.server.waits_for_tls());
+    // The same client as before, and nothing has been agreed on.
+    assert_eq!(kinds(client.option(5, b"")), [(1 << 31) + 3], "TLS has begun");
+    assert_eq!(kinds(client.option(10, query)), [(1 << 31) + 3], "no structured replies yet");
+    assert_eq!(kinds(client.option(7, &[0; 6])), [3, 3, ACK]);
+    assert!(client.server.is_in_transmission());
+
+    let mut client = Client::greeted_by_tls(3);
+    assert_eq!(kinds(client.option(2, b"")), [ACK], "to leave is always possible");
+    let mut client = Client::greeted_by_tls(3);
+    client.send(&[&OPTION.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0, 0, 4], b"disk"].concat());
+    assert_eq!(client.events(), Err(Fault::Clear));
+}
+
+/// What somebody else puts behind the client's wish to begin TLS is not taken for the client's.
+#[test]
+fn what_comes_in_the_clear_behind_starttls_is_not_read() {
+    let mut client = Client::greeted_by_tls(3);
+    let start = [&OPTION.to_be_bytes()[..], &[0, 0, 0, 5, 0, 0, 0, 0]].concat();
+    client.send(&[&start[..], &OPTION.to_be_bytes(), &[0, 0, 0, 8, 0, 0, 0, 0]].concat());
+    assert_eq!(client.events(), Err(Fault::ClearAfterStart));
+    assert!(client.server.has_ended());
+}
+
 #[test]
 fn an_export_name_is_answered_without_a_header() {
     for (flags, length) in [(3, 10), (1, 134)] {

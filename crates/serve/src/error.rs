@@ -45,6 +45,20 @@ pub enum Error {
     /// What is put to the drive cannot be written down.
     #[error("{0}")]
     Record(String),
+    /// A certificate or key cannot be used.
+    #[error("{path}: {why}")]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Others than this machine could come, in the clear.
+    #[error(
+        "{0} can be reached from other machines: name certificates with --tls-certificates, or let \
+         everybody who can reach it read and write the drive with --insecure"
+    )]
+    Exposed(String),
     /// Where clients should come, nobody can listen.
     #[error("{address}: {source}")]
     Listen {

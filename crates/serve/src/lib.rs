@@ -18,4 +18,4 @@ pub use error::Error;
 pub use found::{Damage, Found};
 pub use image::{Event, State, Stop, Tape};
 pub use record::Recorder;
-pub use server::{Address, Ended, Http, Options, Ready, serve};
+pub use server::{Address, Ended, Http, Options, Ready, Tls, serve};

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "server/tls.rs"]
+mod tls;
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::client::{CACHE, Client, FLUSH, READ, STATUS, TRIM, WRITE, ZEROES};
 use common::{Host as _, Model, config};
-use eraseblock_serve::{Address, Drive, Http, Options, Ready, serve};
+use eraseblock_serve::{Address, Drive, Http, Options, Ready, Tls, serve};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use rustix::fs::{FlockOperation, flock};
@@ -25,6 +27,10 @@ fn serves_what_the_environment_names() {
     let address = Address::Unix(image.with_extension("sock"));
     let asked = std::env::var("ERASEBLOCK_TEST_OPTIONS").unwrap();
     let options = Options {
+        tls: asked.contains("tls").then(|| Tls {
+            folder: tls::certificates(),
+            verify_peer: asked.contains("tls-verify"),
+        }),
         pace: asked.contains("pace"),
         control: asked.contains("control").then(|| image.with_extension("ctl")),
         record: asked.contains("record").then(|| image.with_extension("ebt")),
@@ -47,7 +53,7 @@ impl Server {
         Self::start_with(image, "")
     }
 
-    /// With some of the options `pace` and `record`.
+    /// With some of the options that [`serves_what_the_environment_names`] knows.
     fn start_with(image: &Path, options: &str) -> Self {
         let process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "serves_what_the_environment_names"])

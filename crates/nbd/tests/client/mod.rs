@@ -31,11 +31,20 @@ impl Client {
 
     /// A client that has answered the greeting.
     pub fn greeted(flags: u32) -> Self {
-        let mut client = Self::new();
+        Self::new().answering(flags)
+    }
+
+    /// The same of a server that requires TLS.
+    pub fn greeted_by_tls(flags: u32) -> Self {
+        Self { server: Connection::with_tls(export()), ..Self::new() }.answering(flags)
+    }
+
+    fn answering(mut self, flags: u32) -> Self {
+        let client = &mut self;
         client.send(&flags.to_be_bytes());
         assert_eq!(client.events(), Ok(vec![]));
         client.sent();
-        client
+        self
     }
 
     /// A client that has chosen the export, and asks which bytes are allocated.

@@ -1,11 +1,13 @@
 //! One client: its connection, and what can be read from it and sent to it now.
 
 use std::io::{ErrorKind, Read as _, Write as _};
+use std::sync::Arc;
 use std::time::Instant;
 
 use eraseblock_nbd::Connection;
+use rustls::ServerConfig;
 
-use super::listen::Stream;
+use super::stream::Stream;
 
 /// Bytes of answers, and of reads under way, that a client may have before no more of its requests
 /// are taken.
@@ -21,6 +23,8 @@ const MOST_UNDER_WAY: u32 = 256;
 pub struct Client {
     pub stream: Stream,
     pub connection: Connection,
+    /// What TLS begins with, where the client has to begin it.
+    tls: Option<Arc<ServerConfig>>,
     /// When it came.
     pub came: Instant,
     /// Tells it from others that had its place before.
@@ -46,10 +50,16 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(stream: Stream, connection: Connection, birth: u64) -> Self {
+    pub fn new(
+        stream: Stream,
+        connection: Connection,
+        tls: Option<Arc<ServerConfig>>,
+        birth: u64,
+    ) -> Self {
         Self {
             stream,
             connection,
+            tls,
             came: Instant::now(),
             birth,
             under_way: 0,
@@ -79,6 +89,7 @@ impl Client {
         self.under_way < MOST_UNDER_WAY
             && held < MOST_HELD
             && !self.connection.is_held_up()
+            && !self.connection.waits_for_tls()
             && (!crowded || (held == 0 && self.under_way == 0))
     }
 
@@ -100,7 +111,7 @@ impl Client {
                 self.connection.received(count);
                 self.has_input = true;
                 // Less than there was room for is all that there was, but for the end.
-                self.readable = count == room || self.closing;
+                self.readable = count == room || self.closing || self.stream.comes_in_pieces();
             }
             Err(why) if why.kind() == ErrorKind::WouldBlock => self.readable = false,
             Err(why) if why.kind() == ErrorKind::Interrupted => {}
@@ -120,6 +131,13 @@ impl Client {
                 Err(_) => self.gone = true,
             }
         }
+        if self.writable && !self.gone {
+            match self.stream.flush() {
+                Ok(()) => {}
+                Err(why) if why.kind() == ErrorKind::WouldBlock => self.writable = false,
+                Err(_) => self.gone = true,
+            }
+        }
         if self.sent == output.len() {
             let had_some = !output.is_empty();
             output.clear();
@@ -129,7 +147,26 @@ impl Client {
             }
             // Options may have been held up by the answers of those before them.
             self.has_input |= had_some && !self.connection.is_in_transmission();
+            if self.connection.waits_for_tls() {
+                self.begin_tls();
+            }
         }
+    }
+
+    /// The client has been told that it may begin TLS.
+    fn begin_tls(&mut self) {
+        let begun = self.tls.take().is_some_and(|tls| self.stream.begin_tls(&tls).is_ok());
+        if begun {
+            self.connection.has_begun_tls();
+            self.readable = true;
+        } else {
+            self.gone = true;
+        }
+    }
+
+    /// Whether something that was said to it has not been sent.
+    pub fn has_unsent(&mut self) -> bool {
+        !self.connection.output().is_empty() || self.stream.holds_some()
     }
 
     /// Whether everything has been said.
@@ -138,6 +175,6 @@ impl Client {
             || (self.ended || self.connection.has_ended())
                 && !self.has_input
                 && self.under_way == 0
-                && self.connection.output().is_empty()
+                && !self.has_unsent()
     }
 }

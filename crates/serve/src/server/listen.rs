@@ -1,8 +1,9 @@
-//! Where clients come: a socket in the file system, or a port of this machine.
+//! Where clients come: a socket in the file system, or a port.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -14,13 +15,30 @@ use rustix::process::umask;
 
 use crate::error::Error;
 
-/// Where to listen. Other addresses than this machine's own are for a server that encrypts.
+/// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A socket in the file system, which its owner alone can use.
     Unix(PathBuf),
-    /// A port of the loopback interface; 0 is any that is free.
-    Loopback(u16),
+    /// A port, where 0 is any that is free, at an address or name of this machine.
+    Tcp(String, u16),
+}
+
+impl Address {
+    /// A port that nobody beyond this machine can reach.
+    pub fn loopback(port: u16) -> Self {
+        Self::Tcp("127.0.0.1".to_owned(), port)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(to, "{}", path.display()),
+            Self::Tcp(host, port) if host.contains(':') => write!(to, "[{host}]:{port}"),
+            Self::Tcp(host, port) => write!(to, "{host}:{port}"),
+        }
+    }
 }
 
 /// What listens there.
@@ -30,51 +48,53 @@ pub enum Listener {
     Tcp(TcpListener),
 }
 
-/// A client.
+/// Where a client is at the other end.
 #[derive(Debug)]
-pub enum Stream {
+pub enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
 impl Listener {
-    /// Listens.
-    pub fn bind(address: &Address) -> Result<Self, Error> {
-        let bound = match address {
+    /// Listens. Where more than this machine can reach it, in the clear only if that is allowed.
+    pub fn bind(address: &Address, exposed: bool) -> Result<Self, Error> {
+        let failed = |source| Error::Listen { address: address.to_string(), source };
+        match address {
             Address::Unix(path) => private_socket(path, |path| UnixListener::bind(path))
-                .map(|listener| Self::Unix(listener, path.clone())),
-            Address::Loopback(port) => {
-                TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))).map(Self::Tcp)
-            }
-        };
-        bound.map_err(|source| {
-            let address = match address {
-                Address::Unix(path) => path.display().to_string(),
-                Address::Loopback(port) => format!("port {port}"),
-            };
-            Error::Listen { address, source }
-        })
-    }
-
-    /// As clients name it.
-    pub fn uri(&self) -> String {
-        match self {
-            Self::Unix(_, path) => format!("nbd+unix:///?socket={}", path.display()),
-            Self::Tcp(listener) => {
-                listener.local_addr().map_or_else(|_| String::new(), |at| format!("nbd://{at}"))
+                .map(|listener| Self::Unix(listener, path.clone()))
+                .map_err(failed),
+            Address::Tcp(host, port) => {
+                let found: Vec<SocketAddr> =
+                    (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect();
+                if !exposed && found.iter().any(|at| !at.ip().is_loopback()) {
+                    return Err(Error::Exposed(host.clone()));
+                }
+                let first = found.first().ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+                TcpListener::bind(*first).map(Self::Tcp).map_err(failed)
             }
         }
     }
 
-    /// The next client that waits.
-    pub fn accept(&self) -> io::Result<Stream> {
+    /// As clients name it.
+    pub fn uri(&self, encrypted: bool) -> String {
+        let scheme = if encrypted { "nbds" } else { "nbd" };
         match self {
-            Self::Unix(listener, _) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Self::Unix(_, path) => format!("{scheme}+unix:///?socket={}", path.display()),
+            Self::Tcp(listener) => listener
+                .local_addr()
+                .map_or_else(|_| String::new(), |at| format!("{scheme}://{at}")),
+        }
+    }
+
+    /// The next client that waits.
+    pub fn accept(&self) -> io::Result<Socket> {
+        match self {
+            Self::Unix(listener, _) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
                 // Answers are small, and somebody waits for each. It may have gone already.
                 _ = stream.set_nodelay(true);
-                Ok(Stream::Tcp(stream))
+                Ok(Socket::Tcp(stream))
             }
         }
     }
@@ -116,7 +136,7 @@ pub fn private_socket<T>(path: &Path, bind: impl FnOnce(&Path) -> io::Result<T>)
     listener
 }
 
-impl Stream {
+impl Socket {
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let wanted = Interest::READABLE | Interest::WRITABLE;
         match self {
@@ -133,7 +153,7 @@ impl Stream {
     }
 }
 
-impl Read for Stream {
+impl Read for Socket {
     #[inline]
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self {
@@ -143,7 +163,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for Socket {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {

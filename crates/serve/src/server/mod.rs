@@ -17,6 +17,8 @@ mod desk;
 mod http;
 mod listen;
 mod prometheus;
+mod stream;
+mod tls;
 mod work;
 
 use std::io;
@@ -31,6 +33,7 @@ use eraseblock_nbd::{Command, Connection, Event, Export, Request, Sizes};
 use mio::net::UnixStream;
 use mio::{Events, Interest, Poll, Token};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -47,6 +50,8 @@ use http::Figures;
 pub use http::Http;
 pub use listen::Address;
 use listen::Listener;
+use stream::Stream;
+pub use tls::Tls;
 use work::{Answer, Said, Whose, Work, errno};
 
 /// Bytes of a read or a write.
@@ -75,6 +80,10 @@ const OURS: usize = usize::MAX;
 pub struct Options {
     /// Where clients come.
     pub address: Address,
+    /// Clients have to encrypt what they say.
+    pub tls: Option<Tls>,
+    /// Others than this machine may come without TLS, and read and write the drive.
+    pub insecure: bool,
     /// What is promised to last is on the host's disk first, and so outlasts a crash of the host.
     pub sync: bool,
     /// Answers come when the simulated drive would give them.
@@ -90,7 +99,16 @@ pub struct Options {
 impl Options {
     /// Those that a server has where nothing is said of them.
     pub fn at(address: Address) -> Self {
-        Self { address, sync: false, pace: false, record: None, control: None, http: None }
+        Self {
+            address,
+            tls: None,
+            insecure: false,
+            sync: false,
+            pace: false,
+            record: None,
+            control: None,
+            http: None,
+        }
     }
 }
 
@@ -135,7 +153,8 @@ pub fn serve(
     ready: impl FnOnce(&Ready) -> bool,
 ) -> Result<Option<Ended>, Error> {
     let failed = |source| Error::file(path, source);
-    let listener = Listener::bind(&options.address)?;
+    let tls = options.tls.as_ref().map(Tls::load).transpose()?;
+    let listener = Listener::bind(&options.address, tls.is_some() || options.insecure)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let written_by = format!("eraseblock {}", env!("CARGO_PKG_VERSION"));
     let provenance = || {
@@ -156,14 +175,15 @@ pub fn serve(
     if let Some(recorder) = recorder {
         drive.record(recorder);
     }
-    let mut server = Server::new((drive, listener, signals), path, options).map_err(failed)?;
+    let mut server = Server::new((drive, listener, signals), tls, path, options).map_err(failed)?;
     if let Some(control) = &mut control {
         control.start(&server.desk);
     }
     if let (Some(figures), Some(http)) = (&mut figures, &options.http) {
         figures.start(http.page.clone(), &server.desk);
     }
-    let (uri, page) = (server.listener.uri(), figures.as_ref().map(Figures::uri));
+    let (uri, page) =
+        (server.listener.uri(server.tls.is_some()), figures.as_ref().map(Figures::uri));
     let told = ready(&Ready { uri, page, size: server.export.size, found });
     let ran = if told { server.run() } else { Ok(()) };
     let Server { work, listener, broken, .. } = server;
@@ -244,6 +264,7 @@ fn read_bytes(request: &Request) -> usize {
 struct Server {
     poll: Poll,
     listener: Listener,
+    tls: Option<Arc<ServerConfig>>,
     /// Kept, since it wakes the server.
     _signals: Signals,
     export: Arc<Export>,
@@ -267,6 +288,7 @@ struct Server {
 impl Server {
     fn new(
         (drive, mut listener, mut signals): (Drive, Listener, Signals),
+        tls: Option<Arc<ServerConfig>>,
         path: &Path,
         options: &Options,
     ) -> io::Result<Self> {
@@ -292,6 +314,7 @@ impl Server {
         Ok(Self {
             poll,
             listener,
+            tls,
             _signals: signals,
             export: Arc::new(export),
             clients: Vec::new(),
@@ -496,7 +519,7 @@ impl Server {
     fn accept(&mut self) {
         loop {
             let mut stream = match self.listener.accept() {
-                Ok(stream) => stream,
+                Ok(socket) => Stream::new(socket),
                 // It has gone before it was let in. Others may be behind it.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => break,
@@ -510,8 +533,13 @@ impl Server {
             });
             if stream.register(self.poll.registry(), Token(place)).is_ok() {
                 self.births += 1;
-                let connection = Connection::new(Arc::clone(&self.export));
-                self.clients[place] = Some(Client::new(stream, connection, self.births));
+                let (export, tls) = (Arc::clone(&self.export), self.tls.clone());
+                let connection = if tls.is_some() {
+                    Connection::with_tls(export)
+                } else {
+                    Connection::new(export)
+                };
+                self.clients[place] = Some(Client::new(stream, connection, tls, self.births));
             }
         }
     }
@@ -530,7 +558,7 @@ impl Server {
     /// Whether everything has been said to everybody, or they have had their time.
     fn has_ended(&mut self) -> bool {
         let Some(since) = self.ends else { return false };
-        let unsaid = self.clients.iter_mut().flatten().any(|c| !c.connection.output().is_empty());
+        let unsaid = self.clients.iter_mut().flatten().any(Client::has_unsent);
         let waiting = self.work.is_busy() || !self.answers.is_empty();
         !waiting && (!unsaid || since.elapsed() > FAREWELL)
     }
@@ -628,7 +656,7 @@ impl Server {
                 && !client.connection.is_in_transmission()
                 && client.came.elapsed() > PATIENCE;
             if client.is_done() || slow {
-                client.stream.deregister(self.poll.registry());
+                client.stream.close(self.poll.registry());
                 *place = None;
             }
         }

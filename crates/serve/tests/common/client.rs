@@ -1,14 +1,18 @@
 //! A client of the server: one request after the other, or many at once.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use super::Host;
 
+/// What a client and its server speak through.
+trait Wire: Read + Write + Send {}
+impl<T: Read + Write + Send> Wire for T {}
+
 /// A connection with structured replies.
 pub struct Client {
-    stream: UnixStream,
+    stream: Box<dyn Wire>,
     size: u64,
     cookie: u64,
 }
@@ -29,10 +33,33 @@ fn gone(why: impl std::fmt::Display) -> String {
 impl Client {
     /// Connects, and chooses the export.
     pub fn connect(socket: &Path) -> Result<Self, String> {
+        Self::greet(UnixStream::connect(socket).map_err(gone)?)?.choose()
+    }
+
+    /// The same after what `encrypt` makes of the stream, once the server has said that it may.
+    pub fn connect_encrypted<T: Read + Write + Send + 'static>(
+        socket: &Path,
+        encrypt: impl FnOnce(UnixStream) -> T,
+    ) -> Result<Self, String> {
         let stream = UnixStream::connect(socket).map_err(gone)?;
-        let mut client = Self { stream, size: 0, cookie: 0 };
+        let mut client = Self::greet(stream.try_clone().map_err(gone)?)?;
+        client.send(b"IHAVEOPT\0\0\0\x05\0\0\0\0")?;
+        match client.take(20)?[12..] {
+            [0, 0, 0, 1, 0, 0, 0, 0] => {}
+            ref other => return Err(format!("STARTTLS was answered by {other:?}")),
+        }
+        Self { stream: Box::new(encrypt(stream)), ..client }.choose()
+    }
+
+    fn greet(stream: impl Wire + 'static) -> Result<Self, String> {
+        let mut client = Self { stream: Box::new(stream), size: 0, cookie: 0 };
         client.take(18)?;
         client.send(&3u32.to_be_bytes())?;
+        Ok(client)
+    }
+
+    fn choose(self) -> Result<Self, String> {
+        let mut client = self;
         client.send(b"IHAVEOPT\0\0\0\x08\0\0\0\0")?;
         client.take(20)?;
         client.send(b"IHAVEOPT\0\0\0\x0a\0\0\0\x1b\0\0\0\0\0\0\0\x01\0\0\0\x0fbase:allocation")?;
