@@ -27,6 +27,9 @@ pub struct Tls {
 
 impl Tls {
     /// Reads certificates and key.
+    ///
+    /// # Errors
+    /// A file is missing or holds no such thing; says which, and why.
     pub fn load(&self) -> Result<Arc<ServerConfig>, Error> {
         let certificate = self.folder.join("server-cert.pem");
         let chain = certificates(&certificate)?;
