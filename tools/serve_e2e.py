@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -63,6 +64,8 @@ def main() -> int:
     asked = parser.parse_args()
     if unknown := [name for name in asked.checks if name not in CHECKS]:
         parser.error(f"there is no check {', '.join(unknown)} (known: {', '.join(CHECKS)})")
+    # What is up is taken down then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     kept = Kept(asked.kept)
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     begun = time.monotonic()

@@ -84,7 +84,7 @@ def _write_at_random(_inputs: Path, mount: Path) -> None:
         "--rw=randwrite",
         "--bs=4k",
         "--norandommap",
-        "--number_ios=3000",
+        "--number_ios=800",
         "--fdatasync=16",
         "--randseed=4",
     )

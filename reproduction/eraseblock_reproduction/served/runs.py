@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from eraseblock import EraseblockError, Experiment
 from eraseblock.toolkit import Caller, Handling, Pool, Result, StoppedError, Watcher, content_key, engine
 from eraseblock_reproduction.kept import Kept
 from eraseblock_reproduction.plan import Plan
-from eraseblock_reproduction.selection import Run
+from eraseblock_reproduction.selection import DRIVE, SERVED, Run
 from eraseblock_reproduction.served.playing import Told, play
 from eraseblock_reproduction.slim import slim
 
@@ -45,9 +46,13 @@ def serve(plan: Plan, handling: Handling, caller: Caller) -> None:
         pool.each(calls, ended)
     for key, (_, runs) in wanted.items():
         for run in runs:
-            played: dict[str, Any] | None = kept.known.get(key)
             run.error = errors.get(key)
-            run.record = None if played is None else {**(run.record or {}), **played}
+            run.record = None if key in errors else _record(run.record or {}, kept.known[key])
+
+
+def _record(simulated: Mapping[str, Any], played: dict[str, Any]) -> dict[str, Any]:
+    """What a served drive reports, and of the simulation's record what tells which run it is."""
+    return {**simulated, **played, "config": {**simulated["config"], DRIVE: SERVED}}
 
 
 def _told(watcher: Watcher | None, index: int, pool: Pool) -> Told:
