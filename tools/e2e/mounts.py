@@ -25,11 +25,12 @@ class Attached:
         self.mount.mkdir(exist_ok=True)
         self.drive = self._at / "drive"
         self._loop = ""
+        self._is_down = False
         # It says much when its server is killed.
         command = ["nbdfuse", str(self.drive), server.uri]
         self._fuse = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         UP.append(self.down)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not self.drive.exists():
             if time.monotonic() > end or self._fuse.poll() is not None:
                 why = "nbdfuse does not come up here"
@@ -43,7 +44,7 @@ class Attached:
             # The file system's requests reach nbdfuse as they are, with no second cache between.
             self._loop = run("losetup", "--find", "--show", "--direct-io=on", self.drive).strip()
             run(*(mount or ("mount",)), self._loop, self.mount)
-        except AssertionError as error:
+        except (AssertionError, FileNotFoundError) as error:
             self.down()
             if Attached.mounted_once:
                 raise
@@ -58,8 +59,9 @@ class Attached:
 
     def down(self) -> None:
         """Take everything down, whatever state it is in."""
-        if self._fuse.poll() is not None and not self._loop:
+        if self._is_down:
             return
+        self._is_down = True
         _try("umount", "-l", self.mount)
         if self._loop:
             _try("losetup", "-d", self._loop)
