@@ -25,6 +25,7 @@ from e2e.mounts import Attached
 # The paper's drive and buffer; the drive is used, as theirs.
 _DRIVE = """
 preset = "bplru-2008"
+bounds = false
 [buffer]
 size = "8 MiB"
 scheme = "bplru"
@@ -100,8 +101,15 @@ def _copy(inputs: Path, mount: Path) -> None:
 
 
 def _sources(inputs: Path) -> None:
+    """Python's own, without what was installed beside them: some thousand files."""
+
+    def wanted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        path = Path(member.name)
+        own = "site-packages" not in path.parts and (member.isdir() or path.suffix == ".py")
+        return member if own else None
+
     with tarfile.open(inputs / "sources.tar", "w") as packed:
-        packed.add(sysconfig.get_paths()["stdlib"], "sources")
+        packed.add(sysconfig.get_paths()["stdlib"], "sources", filter=wanted)
 
 
 def _unpack(inputs: Path, mount: Path) -> None:
