@@ -11,19 +11,13 @@ use eraseblock_core::nand::media::{Content, PageState, Role};
 use eraseblock_core::support::chunks::Chunks;
 use eraseblock_core::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
-use super::layout::{is_sealed, seal, u32_at, u64_at};
+use super::layout::{PIECE_HEAD, is_sealed, seal, u32_at, u64_at};
 use super::record::{Bounds, Page, Record, content_of, role_of};
 
 /// First bytes of a checkpoint.
 const MAGIC: [u8; 8] = *b"EBCHECK1";
 /// Bytes of its head: they lie in one sector of any disk.
 pub const HEAD: usize = 64;
-/// Bytes before what a piece says of its blocks.
-pub const PIECE_HEAD: usize = 16;
-/// Most bytes that a block takes beside its pages.
-pub const BLOCK_MOST: usize = 32;
-/// Most bytes that a page takes.
-pub const PAGE_MOST: usize = 48;
 /// Periods are below this.
 pub const PERIODS: u32 = 1 << 31;
 

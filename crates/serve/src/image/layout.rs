@@ -2,8 +2,6 @@
 
 use eraseblock_core::support::ids::BlockId;
 
-use super::checkpoint::{BLOCK_MOST, PAGE_MOST, PIECE_HEAD};
-
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"ERASEBLK";
 /// Of this format.
@@ -14,6 +12,12 @@ pub const SECTOR: u64 = 4096;
 pub const RECORD: usize = 64;
 /// Bytes of a block's entry.
 pub const ENTRY: usize = 16;
+/// Bytes of a piece of a checkpoint before what it says of its blocks.
+pub const PIECE_HEAD: usize = 16;
+/// Most bytes of it that a block takes beside its pages.
+const BLOCK_MOST: usize = 32;
+/// Most bytes of it that a page takes.
+const PAGE_MOST: usize = 48;
 /// Checkpoints that there is room for.
 pub const SLOTS: u32 = 2;
 /// Most pages in a piece of a checkpoint, but for blocks that are larger.

@@ -27,10 +27,10 @@ use eraseblock_core::support::ids::{BlockId, Ppn};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempPath;
 
-use checkpoint::{HEAD, Head, PERIODS, PIECE_HEAD, Recorded};
+use checkpoint::{HEAD, Head, PERIODS, Recorded};
 use disk::Disk;
 pub use disk::{Event, Stop, Syncing, Tape};
-use layout::{ENTRY, SECTOR, SLOTS, is_sealed, seal, u32_at};
+use layout::{ENTRY, PIECE_HEAD, SECTOR, SLOTS, is_sealed, seal, u32_at};
 pub use layout::{Layout, RECORD};
 use record::{Bounds, Page};
 use state::STATE_BYTES;
