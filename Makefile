@@ -29,7 +29,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-e2e soak-serve test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images golden gate soak lock docs wheel clean
+.PHONY: help demo test test-e2e soak-serve test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images soak-cuts golden gate soak lock docs wheel clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -127,6 +127,12 @@ fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look 
 fuzz-images: IMAGES ?= 2000
 fuzz-images: ## Open, check and use damaged images of drives, and look for panics and hangs (IMAGES=20000)
 	ERASEBLOCK_SOAK=$(IMAGES) cargo test -p eraseblock-serve --locked --quiet --test all mutations::
+
+# Goes on where it was interrupted.
+soak-cuts: CUTS ?= 10000
+soak-cuts: ## Cut the power of served drives in longer runs, as often as CUTS says; goes on where it was interrupted (CUTS=10000)
+	ERASEBLOCK_CUTS=$(CUTS) ERASEBLOCK_CUTS_DONE=$(CURDIR)/target/soak-cuts.txt cargo test -p eraseblock-serve --locked --quiet \
+	    --test all at_seeded_moments -- --nocapture
 
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod checkpoints;
 mod counts;
 mod drive;
 mod error;
