@@ -86,7 +86,7 @@ impl Table {
     }
 
     /// Forgets where `lpn` was; returns the block of its old version, or [`BlockId::NONE`].
-    #[inline]
+    #[inline(always)]
     pub fn forget(&mut self, store: &mut Store, lpn: Lpn) -> BlockId {
         let old = std::mem::replace(&mut self.map[lpn.index()], NONE);
         if old == NONE {
