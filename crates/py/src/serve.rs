@@ -90,7 +90,7 @@ fn image_serve(
     ready: Py<PyAny>,
 ) -> PyResult<Option<String>> {
     let Served { socket, port, sync, pace, record, control, http } = options;
-    let address = socket.map_or(Address::Loopback(port), Address::Unix);
+    let address = socket.map_or_else(|| Address::loopback(port), Address::Unix);
     let http = http.map(|(port, page)| Http { port, page });
     let options = Options { sync, pace, record, control, http, ..Options::at(address) };
     let raised = Mutex::new(None);

@@ -150,7 +150,7 @@ fn clients_that_break_the_handshake_cost_nobody_else_anything() {
     };
     let hello = |long: u16| [&[22, 3, 1][..], &long.to_be_bytes(), &[1, 0, 0, 200, 3, 3]].concat();
     assert!(ends(begin(b"GET / HTTP/1.1\r\n\r\n")) < 100);
-    assert!(ends(begin(&[0xff; 100_000])) < 100);
+    assert!(ends(begin(&vec![0xff; 100_000])) < 100);
     let mut rng = Pcg64Mcg::seed_from_u64(3);
     for _ in 0..50 {
         let mut noise = vec![0; rng.random_range(1..2000)];
