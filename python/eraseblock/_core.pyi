@@ -142,8 +142,13 @@ def image_export(path: str, to: str) -> None:
 class ServeOptions(TypedDict):
     """How an image is served."""
 
+    # A Unix socket; without one a port of this machine, at an address or name of its own.
     socket: str | None
+    host: str | None
     port: int
+    # The folder of the certificates, and whether clients need one.
+    tls: tuple[str, bool] | None
+    insecure: bool
     sync: bool
     pace: bool
     record: str | None

@@ -35,6 +35,17 @@ pub enum Failure {
     Io(String),
 }
 
+/// What a drive leaves that could not end as it should.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// Why; what was answered before is in the image.
+    pub why: Failure,
+    /// What it has done until then.
+    pub report: Report,
+    /// All that was put to it until then.
+    pub recorder: Option<Recorder>,
+}
+
 /// A drive that is open.
 #[derive(Debug)]
 pub struct Drive {
@@ -307,12 +318,14 @@ impl Drive {
     /// done since it was opened comes back, and the recording, which is whole.
     ///
     /// # Errors
-    /// The drive has failed, and why; what was answered before is in the image. What it has done
-    /// until then comes back, too.
-    pub fn close(mut self) -> Result<(Report, Option<Recorder>), (Failure, Box<Report>)> {
+    /// The drive has failed, and why. What it has done until then comes back, too.
+    pub fn close(mut self) -> Result<(Report, Option<Recorder>), Box<Unfinished>> {
         match self.end() {
             Ok(report) => Ok((report, self.recorder)),
-            Err(why) => Err((why, Box::new(self.device.report_so_far()))),
+            Err(why) => {
+                let (report, recorder) = (self.device.report_so_far(), self.recorder);
+                Err(Box::new(Unfinished { why, report, recorder }))
+            }
         }
     }
 
