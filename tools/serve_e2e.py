@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from e2e import clients, databases, file_systems, recordings, user_space
+from e2e import clients, databases, file_systems, page, recordings, user_space
 from e2e.drive import take_down
 from e2e.job import Job
 from e2e.machine import LackingError
@@ -32,6 +32,7 @@ CHECKS: dict[str, Callable[[Job], None]] = {
         *(clients.announced, clients.copied, clients.scripted, clients.virtual_machine, clients.hammered),
         *(file_systems.ext4, file_systems.xfs, file_systems.btrfs, user_space.vfat, user_space.ntfs),
         *(databases.sqlite, databases.postgresql, clients.full_disk),
+        *(page.encrypted, page.guide),
         *(recordings.recorded_ext4, recordings.recorded_xfs, recordings.recorded_ntfs),
     )
 }
