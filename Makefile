@@ -29,7 +29,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-e2e soak-serve test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images soak-cuts golden gate soak lock docs wheel clean
+.PHONY: help demo test test-e2e soak-serve test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale bench-serve fuzz-readers fuzz-config fuzz-images soak-cuts golden gate soak lock docs wheel clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -110,6 +110,9 @@ bench-scale: ## Instructions, time and memory for a flash operation, from one ch
 
 bench-libcachesim: $(DEPENDENCIES) ## Page LRU against libCacheSim, in paired runs
 	$(BIN)/python tools/compare_speed.py
+
+bench-serve: $(EXTENSION) ## A served drive against nbdkit's memory plugin, in paired runs of fio (needs both; two minutes; RUNS='--seconds 60')
+	$(BIN)/python tools/bench_serve.py $(RUNS)
 
 # TIME is in seconds for each target; FORMAT names one of them.
 fuzz-readers: TIME ?= 60
