@@ -38,9 +38,9 @@ path = "day.ebt.zst"
 _PACKAGES = ("vim-runtime", "perl-doc")
 _POSTMARK = """
 set location {}
-set number 800
+set number 2000
 set size 500 20000
-set transactions 2000
+set transactions 4000
 set seed 9
 run
 quit
@@ -186,6 +186,7 @@ def _recorded_once(
     attached = Attached(server, folder)
     make(system, attached)
     attached.up(*mount)
+    attached.hold_back(4 << 20)
     work(attached.mount)
     attached.unmount()
     attached.down()
