@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.drive import COMMAND, Server
-from e2e.file_systems import EXT4, XFS, FileSystem, make
+from e2e.file_systems import FileSystem, make
 from e2e.job import Job
 from e2e.machine import LackingError, answer, need, need_mounts, run
 from e2e.mounts import Attached
@@ -46,6 +46,9 @@ run
 quit
 """
 
+# Each is made without trims, so that the drive stays full.
+EXT4 = FileSystem("ext4", ("mke2fs", "-q", "-F", "-t", "ext4", "-E", "nodiscard", "{}"), ())
+XFS = FileSystem("xfs", ("mkfs.xfs", "-q", "-f", "-K", "{}"), ())
 NTFS = FileSystem("ntfs", ("mkntfs", "-F", "-F", "-q", "-Q", "{}"), ())
 
 
