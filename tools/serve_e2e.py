@@ -74,11 +74,14 @@ def main() -> int:
         start, before = time.monotonic(), kept.survived.get(name, 0)
         folder = Path(tempfile.mkdtemp(prefix="eraseblock-e2e-"))
         job = Job(name, folder, asked.kills, min(before, asked.kills), partial(kept.note, name))
-        outcome, why = _outcome(CHECKS[name], job)
+        outcome, why = "interrupted", ""
+        try:
+            outcome, why = _outcome(CHECKS[name], job)
+        finally:
+            if outcome != "failed":
+                shutil.rmtree(folder, ignore_errors=True)
         if outcome == "failed":
             why = f"{why} (kept: {folder})"
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
         counts[outcome] += 1
         about = (CHECKS[name].__doc__ or "").splitlines()[0]
         killed = kept.survived.get(name, 0)

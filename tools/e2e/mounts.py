@@ -51,9 +51,14 @@ class Attached:
             raise LackingError(f"loop devices do not work here: {error}") from error
         Attached.mounted_once = True
 
+    def hold_back(self, most: int) -> None:
+        """Let the kernel hold back so many bytes of what is written at most, as a small host does."""
+        self._set(strict_limit=1, max_bytes=most)
+
     def unmount(self) -> None:
         """Unmount it as it should be unmounted."""
         run("umount", self.mount)
+        self._set(strict_limit=0, max_ratio=100)
         run("losetup", "-d", self._loop)
         self._loop = ""
 
@@ -64,11 +69,20 @@ class Attached:
         self._is_down = True
         _try("umount", "-l", self.mount)
         if self._loop:
+            self._set(strict_limit=0, max_ratio=100)
             _try("losetup", "-d", self._loop)
             self._loop = ""
         _try("umount", "-l", self._at)
         self._fuse.terminate()
         self._fuse.wait()
+
+    def _set(self, **values: int) -> None:
+        """Settings of the loop device's cache, which outlast what it is attached to."""
+        settings = Path("/sys/block", Path(self._loop).name, "bdi")
+        for name, value in values.items():
+            # Kernels before 6.2 have not all of them.
+            if (settings / name).exists():
+                (settings / name).write_text(f"{value}\n", encoding="ascii")
 
 
 def _try(*command: str | Path) -> None:

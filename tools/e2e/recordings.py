@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.drive import COMMAND, Server
-from e2e.file_systems import EXT4, XFS, FileSystem, make
+from e2e.file_systems import FileSystem, make
 from e2e.job import Job
 from e2e.machine import LackingError, answer, need, need_mounts, run
 from e2e.mounts import Attached
@@ -38,14 +38,17 @@ path = "day.ebt.zst"
 _PACKAGES = ("vim-runtime", "perl-doc")
 _POSTMARK = """
 set location {}
-set number 800
+set number 2000
 set size 500 20000
-set transactions 2000
+set transactions 4000
 set seed 9
 run
 quit
 """
 
+# Each is made without trims, so that the drive stays full.
+EXT4 = FileSystem("ext4", ("mke2fs", "-q", "-F", "-t", "ext4", "-E", "nodiscard", "{}"), ())
+XFS = FileSystem("xfs", ("mkfs.xfs", "-q", "-f", "-K", "{}"), ())
 NTFS = FileSystem("ntfs", ("mkntfs", "-F", "-F", "-q", "-Q", "{}"), ())
 
 
@@ -186,6 +189,7 @@ def _recorded_once(
     attached = Attached(server, folder)
     make(system, attached)
     attached.up(*mount)
+    attached.hold_back(4 << 20)
     work(attached.mount)
     attached.unmount()
     attached.down()
