@@ -142,12 +142,12 @@ golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than 
 gate: ## Whether a path through the engine takes 2 % more instructions than before (needs valgrind; BLESS=1 accepts it)
 	env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo run --profile gate --locked --quiet -p eraseblock-gate -- crates/gate/baseline.txt $(if $(BLESS),--bless)
 
-# A short part of it is in `make test`.
+# A short part of it is in `make test`. Ten kills under each file system and database; two processors and 20 minutes.
 test-e2e: $(EXTENSION) ## Let real programs at a served drive: nbdcopy, qemu, fio, file systems, databases (says what it skipped, and why)
 	$(BIN)/python tools/serve_e2e.py
 
 soak-serve: $(EXTENSION) ## The same file systems and databases, killed 200 times each; goes on where it was interrupted (KILLS=50)
-	$(BIN)/python tools/serve_e2e.py --kills $(or $(KILLS),200) --done target/soak-serve.txt ext4 xfs btrfs vfat postgresql
+	$(BIN)/python tools/serve_e2e.py --kills $(or $(KILLS),200) --kept target/soak-serve.json ext4 xfs btrfs sqlite postgresql
 
 soak: SEEDS ?= 300
 soak: TIME ?= 1200

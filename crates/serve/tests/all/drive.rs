@@ -6,6 +6,7 @@ use crate::common;
 
 use crate::common::bytes::{Bytes, seal};
 use crate::common::{Host, Model, config, ftls};
+use eraseblock_core::buffer;
 use eraseblock_serve::{Drive, Error, Failure};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
@@ -72,6 +73,28 @@ fn every_buffer_holds_what_was_written_and_comes_back() {
         model.compare_all(&mut Drive::open(&path, false).unwrap().0);
         std::fs::remove_file(&path).unwrap();
     }
+}
+
+/// Of what is registered everything can be served, or is refused in one sentence.
+#[test]
+fn what_cannot_be_served_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut refused = Vec::new();
+    let buffers = buffer::registry().iter().map(|entry| (entry.name, json!("page"), entry.name));
+    let mappings = ftls();
+    let mappings = mappings.iter().map(|(name, ftl)| (name.as_str(), ftl.clone(), "lru"));
+    for (name, ftl, buffer) in buffers.chain(mappings) {
+        let size = if buffer == "none" { "0 B" } else { "128 KiB" };
+        let config = config(&ftl, json!({"scheme": buffer, "size": size}));
+        let path = folder.path().join("image");
+        match Drive::create(&path, &config) {
+            Ok(()) => std::fs::remove_file(&path).unwrap(),
+            Err(why) => refused.push((name.to_owned(), why.to_string())),
+        }
+    }
+    let why = "buffer.scheme: it decides by what the host is going to do, which nobody can tell a \
+               drive that is served";
+    assert_eq!(refused, [("opt".to_owned(), why.to_owned())]);
 }
 
 #[test]

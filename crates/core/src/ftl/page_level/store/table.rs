@@ -113,7 +113,7 @@ impl Table {
     }
 
     /// Forgets where `lpn` was; returns the block of its old version, or [`BlockId::NONE`].
-    #[inline]
+    #[inline(always)]
     pub fn forget(&mut self, store: &mut Store, lpn: Lpn) -> BlockId {
         let old = !std::mem::take(&mut self.map.turned[lpn.index()]);
         if old == NONE {
