@@ -158,7 +158,7 @@ soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then r
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all power::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all preconditions::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all crashes::
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all -- crashes:: checkpoints:: a_full_disk
 	cargo test --workspace --locked --quiet
 	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME)
 

@@ -1,5 +1,5 @@
-//! Checkpoints: what the records of all blocks said at a moment, in a sixth of their room. Byte by
-//! byte in docs/image-format.md.
+//! Checkpoints: what the records of all blocks said at a moment, in less room. Byte by byte in
+//! docs/image-format.md.
 //!
 //! A checkpoint is written in pieces, of some blocks each, while the drive works on. What is changed
 //! meanwhile need not be right in it: the entry of each block says in which *period* it was last
