@@ -130,7 +130,7 @@ fuzz-images: ## Open, check and use damaged images of drives, and look for panic
 
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)
-	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test golden results_are
+	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test all golden::results_are
 
 # BLESS=1 accepts what has become dearer; the changelog says why.
 gate: ## Whether a path through the engine takes 2 % more instructions than before (needs valgrind; BLESS=1 accepts it)

@@ -8,9 +8,9 @@ use std::path::Path;
 use eraseblock_experiment::{Cache, How, Runner, preset_names, registry_json, resolve};
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
+use super::digest::Digest;
+use super::{power, workload};
 use crate::support::small_drive;
-use crate::{power, workload};
 
 /// 8 MiB of flash behind two channels, half of it for the host.
 fn drive() -> String {
