@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from eraseblock import _core
+from eraseblock.toolkit import CommandLine, Handling
+from eraseblock_reproduction import command
 from eraseblock_reproduction.beyond import stored
 from eraseblock_reproduction.beyond.answers import StudyAnswer, answer, stored_studies
 from eraseblock_reproduction.beyond.headline import headline, worth_table
@@ -285,3 +287,34 @@ def test_every_workload_of_the_studies_has_a_family() -> None:
         cases = {one.config["case"] for one in replace(study, every={}, loads=({},)).experiments()}
         assert cases <= set(study.families)
         assert len({study.family(case) for case in cases}) >= 5
+
+
+def test_beside_all_papers_studies_are_read_and_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*_arguments: object) -> list[StudyAnswer]:
+        raise AssertionError("a study was run")
+
+    monkeypatch.setattr("eraseblock_reproduction.beyond.answers.run_studies", never)
+    found = made({"page": 1.0, "block": 0.3})
+    there, missing = (replace(found.study, name=name, path=tmp_path / f"{name}.toml") for name in ("a", "b"))
+    stored.write(there, found.trials)
+    [told] = command._as_stored([there, missing])
+    assert headline(told) == headline(found)
+    said = capsys.readouterr().err
+    assert "beyond b: no outcome is stored; `eraseblock reproduce beyond b` makes one" in said
+    assert "beyond a" not in said
+
+
+def test_a_study_that_was_run_is_stored_unless_runs_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = made({"page": 1.0, "block": 0.3})
+    whole = replace(found, study=replace(found.study, path=tmp_path / "whole.toml"))
+    lost = Trial(Design("w0", "cave", "page", ""), {}, error="it broke")
+    failed = replace(found, study=replace(found.study, path=tmp_path / "failed.toml"), trials=(lost,))
+    monkeypatch.setattr(
+        "eraseblock_reproduction.beyond.answers.run_studies", lambda *_arguments: [whole, failed]
+    )
+    assert command._run([whole.study, failed.study], Handling(), CommandLine()) == [whole, failed]
+    assert [path.name for path in tmp_path.iterdir()] == ["whole.outcome.json.gz"]
