@@ -8,8 +8,8 @@ use crate::config::EndOfRun;
 use crate::metrics::observer::{Moment, Occasion};
 use crate::metrics::report::{EndOfRun as EndOfRunFigures, Report};
 use crate::metrics::{Counters, Latency};
+use crate::support::clocks::NEVER;
 use crate::support::ids::Lpn;
-use crate::support::tournament::NEVER;
 
 impl Device {
     /// Folds all log blocks, at once.

@@ -11,8 +11,8 @@ use crate::metrics::Latency;
 use crate::metrics::observer::Answered;
 use crate::nand::JoinId;
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::RequestId;
-use crate::support::tournament::NEVER;
 
 /// A request that has been admitted and not answered. It is small: with thousands of them under way
 /// each is found in memory again, not in a cache.
@@ -150,6 +150,7 @@ impl Requests {
 
     /// Request `number` of a kind (read, write, other) is under way from now on. Its answer waits
     /// until [`Self::condition_met`] is said of it for its having been issued.
+    #[inline(always)]
     pub fn admit(&mut self, number: u64, kind: u8, arrival: u64, now: u64) -> RequestId {
         self.count_area(now);
         self.under_way += 1;
@@ -172,8 +173,9 @@ impl Requests {
             return RequestId(self.pending.len() as u32 - 1);
         }
         let id = RequestId(self.free);
-        self.free = self.pending[id.index()].reads;
-        self.pending[id.index()] = pending;
+        let place = &mut self.pending[id.index()];
+        self.free = place.reads;
+        *place = pending;
         id
     }
 
@@ -279,14 +281,19 @@ impl Requests {
         self.timers.pop().map(|Reverse(timer)| timer)
     }
 
-    /// One of the things that a request waits for has come. If that was the last one, it is
-    /// answered; where there is no time, its figures mean nothing.
-    pub fn condition_met(&mut self, id: RequestId, now: u64) -> Option<Answered> {
+    /// One of the things that a request waits for has come; says whether that was the last one.
+    #[inline]
+    pub fn condition_met(&mut self, id: RequestId) -> bool {
         let pending = &mut self.pending[id.index()];
         pending.conditions -= 1;
-        if pending.conditions > 0 {
-            return None;
-        }
+        pending.conditions == 0
+    }
+
+    /// All that a request waits for has come: it is answered, if its copies in RAM take no time.
+    /// Where there is no time, its figures mean nothing.
+    #[inline(always)]
+    pub fn answer(&mut self, id: RequestId, now: u64) -> Option<Answered> {
+        let pending = &mut self.pending[id.index()];
         if pending.ram_ns > 0 {
             // Everything else is done; the copies in RAM take their time.
             let end = now + std::mem::take(&mut pending.ram_ns);
@@ -317,6 +324,12 @@ impl Requests {
         self.answers = Some(Vec::new());
     }
 
+    /// Whether somebody asked for that.
+    #[inline]
+    pub fn keeps_answers(&self) -> bool {
+        self.answers.is_some()
+    }
+
     /// Numbers of the requests answered since then, in order.
     pub fn answers(&self) -> &[u64] {
         self.answers.as_deref().unwrap_or(&[])
@@ -343,8 +356,12 @@ impl Requests {
     }
 
     /// Brings the sum of requests under way up to the present.
+    #[inline]
     fn count_area(&mut self, now: u64) {
-        self.area += u128::from(now - self.area_at) * u128::from(self.under_way);
-        self.area_at = now;
+        debug_assert!(now >= self.area_at, "time goes on");
+        if now > self.area_at {
+            self.area += u128::from(now - self.area_at) * u128::from(self.under_way);
+            self.area_at = now;
+        }
     }
 }

@@ -16,9 +16,17 @@ use crate::support::NONE;
 use crate::support::ids::{LogicalBlock, Lpn, PlaneId, RequestId};
 
 /// The window that a buffer has on the drive below it.
-struct Below<'a> {
+pub(super) struct Below<'a> {
     backend: &'a Backend,
     geometry: &'a Geometry,
+}
+
+impl<'a> Below<'a> {
+    /// On what lies below now.
+    #[inline]
+    pub fn new(backend: &'a Backend, geometry: &'a Geometry) -> Self {
+        Self { backend, geometry }
+    }
 }
 
 impl View for Below<'_> {
@@ -154,7 +162,7 @@ impl Device {
     fn serve_span(&mut self, id: RequestId, span: Span, pages: &Pages) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.backend.end_run_of_reads();
-        let below = Below { backend: &self.backend, geometry: &self.geometry };
+        let below = Below::new(&self.backend, &self.geometry);
         self.pipeline.buffer.access(&span, &below, &mut out);
         if span.write {
             self.backend.count().pages_written += u64::from(span.count);
@@ -206,6 +214,7 @@ impl Device {
     }
 
     /// Hands the plan to the engine.
+    #[inline]
     pub(in crate::device) fn issue(&mut self) {
         self.backend.issue(&mut self.observers);
         self.release_timed_evictions();
@@ -227,7 +236,7 @@ impl Device {
     }
 
     /// Reads a page for the host; whether that takes a flash read.
-    fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
+    pub(super) fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
                 Newest::Written => self.backend.count().inflight_hits += 1,
@@ -279,15 +288,20 @@ impl Device {
     /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits
     /// for reads may otherwise end up waiting for one that is planned later and waits, by way of
     /// its block, for the program.
+    #[inline]
     pub(in crate::device) fn close_reads(&mut self, id: RequestId) {
         let open = self.requests.close_reads(id);
         if open != NONE {
-            self.issue();
-            self.backend.release(self.pipeline.fills.join(open));
-            if self.backend.engine().has_finished() {
-                // Time has passed while there was no room: the reads had ended before.
-                self.collect_finished();
-            }
+            self.close_group(open);
+        }
+    }
+
+    fn close_group(&mut self, open: u32) {
+        self.issue();
+        self.backend.release(self.pipeline.fills.join(open));
+        if self.backend.engine().has_finished() {
+            // Time has passed while there was no room: the reads had ended before.
+            self.collect_finished();
         }
     }
 
@@ -302,6 +316,7 @@ impl Device {
     }
 
     /// The join of the flash writes that a request waits for.
+    #[inline]
     pub(in crate::device) fn writes_join(&mut self, id: RequestId) -> Waiter {
         if !self.backend.is_timed() {
             return NOBODY;
@@ -359,32 +374,53 @@ impl Device {
         }
     }
 
-    /// Carries out an outcome, page by page: what leaves to make room for a page, then the page.
+    /// A page of a span: from or into the buffer, or past it.
     #[inline]
-    fn follow(
+    fn answer_page(&mut self, id: RequestId, span: &Span, lpn: Lpn, answer: Answer, pages: &Pages) {
+        let range = (span.first, span.count);
+        if span.write {
+            self.answer_write(id, lpn, answer, pages.is_partial(lpn), range);
+        } else {
+            self.answer_read(id, lpn, answer, range);
+        }
+    }
+
+    /// Page by page: what leaves to make room for a page, then the page.
+    fn follow_pages(
         &mut self,
         id: RequestId,
         span: &Span,
         pages: &Pages,
         out: &Outcome,
     ) -> Result<(), DeviceError> {
-        let range = (span.first, span.count);
         let mut evictions = out.evictions.iter().peekable();
-        let (flushed, bypassed) =
-            (self.backend.counters().flushed_pages, self.backend.counters().bypassed_writes);
-        for (i, &answer) in out.answers.iter().enumerate() {
-            while let Some(eviction) = evictions.next_if(|e| e.before <= i as u32) {
+        for (i, &answer) in (0..).zip(&out.answers) {
+            while let Some(eviction) = evictions.next_if(|e| e.before <= i) {
                 self.apply_eviction(id, eviction, out)?;
             }
-            let lpn = span.first + i as u32;
-            if span.write {
-                self.answer_write(id, lpn, answer, pages.is_partial(lpn), range);
-            } else {
-                self.answer_read(id, lpn, answer, range);
-            }
+            self.answer_page(id, span, span.first + i, answer, pages);
         }
         for eviction in evictions {
             self.apply_eviction(id, eviction, out)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out an outcome.
+    #[inline]
+    pub(super) fn follow(
+        &mut self,
+        id: RequestId,
+        span: &Span,
+        pages: &Pages,
+        out: &Outcome,
+    ) -> Result<(), DeviceError> {
+        let (flushed, bypassed) =
+            (self.backend.counters().flushed_pages, self.backend.counters().bypassed_writes);
+        if let ([answer], []) = (&out.answers[..], &out.evictions[..]) {
+            self.answer_page(id, span, span.first, *answer, pages);
+        } else {
+            self.follow_pages(id, span, pages, out)?;
         }
         if self.backend.counters().bypassed_writes > bypassed {
             self.write_bypassed(id, span, out)?;

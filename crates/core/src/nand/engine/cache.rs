@@ -10,8 +10,8 @@ use super::Engine;
 use super::array::Phase;
 use crate::nand::op::Kind;
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// Whether what runs on `die` is a program that goes through the cache register.
@@ -26,7 +26,7 @@ impl Engine {
         let d = &mut self.array.dies[die.index()];
         if d.back == NONE {
             d.phase = Phase::Handover;
-            self.events.set(die.0, self.now + time);
+            self.events.set(die.0, self.now + time, self.now);
         } else {
             d.phase = Phase::Held;
         }
@@ -39,7 +39,7 @@ impl Engine {
         let id = d.running;
         let array = d.left;
         d.back = id;
-        self.events.set(self.array_clock(die), self.now + array);
+        self.events.set(self.array_clock(die), self.now + array, self.now);
         let state = &self.ops[id as usize];
         if state.steps_done + 1 < state.steps && self.array.dies[die.index()].urgent.head == NONE {
             return self.start_step(die);
@@ -55,7 +55,7 @@ impl Engine {
 
     /// The array has programmed its page.
     pub(super) fn serve_array(&mut self, die: DieId) {
-        self.events.set(self.array_clock(die), NEVER);
+        self.events.set(self.array_clock(die), NEVER, self.now);
         let id = std::mem::replace(&mut self.array.dies[die.index()].back, NONE);
         let state = &mut self.ops[id as usize];
         state.steps_done += 1;

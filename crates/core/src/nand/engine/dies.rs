@@ -4,12 +4,12 @@ use super::Engine;
 use super::array::Phase;
 use crate::nand::op::{Cause, FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A ready operation goes to its die.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, id: u32) {
         self.path_ready(id);
         let state = &mut self.ops[id as usize];
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// A free die takes up an operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(&mut self, die: DieId, id: u32) {
         let (now, steps_before) = (self.now, self.ops[id as usize].steps_done);
         let d = &mut self.array.dies[die.index()];
@@ -99,7 +99,7 @@ impl Engine {
                     channel.run = die;
                 }
                 let end = self.now + period * u64::from(left);
-                return self.events.set(die.0, end);
+                return self.events.set(die.0, end, self.now);
             }
         }
         d.phase = Phase::First;
@@ -112,7 +112,7 @@ impl Engine {
             self.special.cache_programs += u64::from(bus == 0 || begins < ends);
         }
         if bus == 0 {
-            self.events.set(die.0, self.now + array);
+            self.events.set(die.0, self.now + array, self.now);
         } else {
             self.ask_bus(die, bus, array);
         }
@@ -125,7 +125,7 @@ impl Engine {
         let channel = &mut self.array.channels[self.array.dies[die.index()].channel as usize];
         channel.busy_until = channel.busy_until.max(self.now) + bus;
         let end = channel.busy_until + array;
-        self.events.set(die.0, end);
+        self.events.set(die.0, end, self.now);
     }
 
     /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can
@@ -136,7 +136,7 @@ impl Engine {
         d.phase = Phase::Second;
         let [command, first, bus, array] = d.step;
         if bus == 0 {
-            return self.events.set(die.0, self.now + array);
+            return self.events.set(die.0, self.now + array, self.now);
         }
         let state = &self.ops[d.running as usize];
         let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
@@ -156,7 +156,7 @@ impl Engine {
         // As in a run: at equal times the lower clock is served first.
         if end > self.now || (end == self.now && self.serving < die.0) {
             d.phase = Phase::Second;
-            self.events.set(die.0, end);
+            self.events.set(die.0, end, self.now);
         } else {
             d.phase = Phase::First;
             self.ops[d.running as usize].steps_done += 1;
@@ -186,11 +186,11 @@ impl Engine {
         if bus2 + array2 == 0 || within < middle || (within == middle && to_come) {
             d.phase = Phase::First;
             channel.busy_until = channel.busy_until.max(start + bus);
-            self.events.set(die.0, start + middle);
+            self.events.set(die.0, start + middle, self.now);
         } else {
             d.phase = Phase::Second;
             channel.busy_until = channel.busy_until.max(start + middle + bus2);
-            self.events.set(die.0, start + period);
+            self.events.set(die.0, start + period, self.now);
         }
     }
 
@@ -210,7 +210,7 @@ impl Engine {
             self.serve_die(DieId(clock));
             // The die's clock still shows this event, unless it has been set for the next one.
             if self.events.get(clock) == time && self.is_idle(DieId(clock)) {
-                self.events.set(clock, NEVER);
+                self.events.set(clock, NEVER, self.now);
             }
         }
     }

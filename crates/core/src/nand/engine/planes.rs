@@ -9,8 +9,8 @@ use super::array::{Phase, Queue};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::{FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A die that has nothing to do begins at the end of this moment, when all that is issued in it
@@ -20,7 +20,7 @@ impl Engine {
         if *phase != Phase::Gathering {
             *phase = Phase::Gathering;
             if self.array.gathering.is_empty() {
-                self.events.set(self.array.dies.len() as u32, self.now);
+                self.events.set(self.array.dies.len() as u32, self.now, self.now);
             }
             self.array.gathering.push(die);
         }
@@ -28,7 +28,7 @@ impl Engine {
 
     /// Nothing else happens in this moment: the dies begin, in the order in which they could have.
     pub(super) fn end_gathering(&mut self) {
-        self.events.set(self.array.dies.len() as u32, NEVER);
+        self.events.set(self.array.dies.len() as u32, NEVER, self.now);
         let mut dies =
             std::mem::replace(&mut self.array.gathering, std::mem::take(&mut self.array.starting));
         for die in dies.drain(..) {

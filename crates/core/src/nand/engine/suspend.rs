@@ -5,8 +5,8 @@ use super::array::{Phase, Suspended};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::Kind;
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A host read waits on `die`: what is in the array stops, as soon as it is there, if it can
@@ -30,7 +30,7 @@ impl Engine {
         }
         d.left = end - at;
         d.phase = Phase::Suspending;
-        self.events.set(die.0, at + rules.latency.0);
+        self.events.set(die.0, at + rules.latency.0, self.now);
     }
 
     /// The array has stopped.
@@ -58,6 +58,6 @@ impl Engine {
         (d.running, d.companions, d.step, d.left, d.suspensions) =
             (s.op, s.companions, s.step, s.left, s.suspensions);
         d.phase = Phase::First;
-        self.events.set(die.0, self.now + rules.resume.0 + s.left);
+        self.events.set(die.0, self.now + rules.resume.0 + s.left, self.now);
     }
 }

@@ -1,6 +1,7 @@
 //! Which units have room for fresh pages, which one a page goes to, and which have to be collected.
 
 use super::{DATA, Fresh, Pools, Store, View};
+use crate::ftl::alloc::Chooser;
 use crate::ftl::context::Cx;
 use crate::nand::Engine;
 use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
@@ -38,7 +39,7 @@ impl Store {
 
     /// Whether the allocator asks how long dies have to work.
     pub fn needs_work_estimates(&self) -> bool {
-        self.alloc.as_ref().is_some_and(|alloc| alloc.needs_work_estimates())
+        self.alloc.as_ref().is_some_and(Chooser::needs_work_estimates)
     }
 
     /// How the units are divided into pools.
@@ -65,7 +66,7 @@ impl Store {
 
     /// The unit that the host's next page of `class` goes to, one of `pool`, where its version
     /// before lies at `old`; `None` while none takes it.
-    #[inline]
+    #[inline(always)]
     pub fn pick(
         &mut self,
         cx: &Cx<'_>,
