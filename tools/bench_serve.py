@@ -1,7 +1,7 @@
 """Compare the speed of a served drive with nbdkit's memory plugin, in paired runs of the same fio job.
 
 Both export 1 GiB over a Unix socket and have been written once before. Ours is `nvme-tlc` with an array cut
-down to fit (page mapping, about a quarter spare), 64 MiB of page LRU, without `--pace`. Runs alternate, the
+down to fit (page mapping, about a third spare), 64 MiB of page LRU, without `--pace`. Runs alternate, the
 two servers taking turns at going first; IOPS are fio's, processor time is the server's (user and system) for
 each request. On a machine that does other things only the processor time says something.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 COMMAND = str(Path(sys.executable).with_name("eraseblock"))
 DRIVE = (
     *("--device", "nvme-tlc", "--set", 'ftl.exported="1 GiB"', "--set", 'buffer.size="64 MiB"'),
-    *("--set", "nand.pages_per_block=96", "--set", "nand.blocks_per_plane=14"),
+    *("--set", "nand.pages_per_block=24", "--set", "nand.blocks_per_plane=64"),
 )
 JOBS = {"4 KiB writes": ("--rw=randwrite",), "70/30 mix": ("--rw=randrw", "--rwmixread=70")}
 PATIENCE_S = 60
