@@ -12,7 +12,7 @@ use eraseblock_core::support::chunks::Chunks;
 use eraseblock_core::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 use super::layout::{PIECE_HEAD, is_sealed, seal, u32_at, u64_at};
-use super::record::{Bounds, Page, Record, content_of, role_of};
+use super::record::{Bounds, MOST, Page, Record, content_of, role_of};
 
 /// First bytes of a checkpoint.
 const MAGIC: [u8; 8] = *b"EBCHECK1";
@@ -45,7 +45,8 @@ impl Head {
     /// `None` where there is no checkpoint, or it is damaged.
     pub fn decode(bytes: &[u8; HEAD]) -> Option<Self> {
         let head = Self { period: u32_at(bytes, 8), steps: u64_at(bytes, 16) };
-        (bytes[..8] == MAGIC && is_sealed(bytes) && head.period < PERIODS).then_some(head)
+        let counted = head.period < PERIODS && head.steps < MOST;
+        (bytes[..8] == MAGIC && is_sealed(bytes) && counted).then_some(head)
     }
 }
 

@@ -6,8 +6,9 @@ use eraseblock_core::support::ids::{LogicalBlock, Lpn, Ppn};
 
 use super::layout::{RECORD, is_sealed, seal, u32_at, u64_at};
 
-/// Numbers in the order of writes, and steps: no drive lives long enough for larger ones.
-const MOST: u64 = 1 << 62;
+/// Numbers in the order of writes, steps, and times in ns: no drive lives long enough for larger
+/// ones.
+pub const MOST: u64 = 1 << 62;
 /// Versions of a page and erases of a block are below this.
 pub const MOST_TIMES: u32 = 1 << 31;
 

@@ -1,6 +1,7 @@
 //! How an image was left. Byte by byte in docs/image-format.md.
 
 use super::layout::{is_sealed, seal, u32_at, u64_at};
+use super::record::MOST;
 
 /// First bytes of the state.
 const MAGIC: [u8; 8] = *b"EBSTATE1";
@@ -35,12 +36,13 @@ impl State {
 
     /// `None` where it cannot be read.
     pub fn decode(bytes: &[u8; STATE_BYTES]) -> Option<Self> {
-        let readable = bytes[..8] == MAGIC && is_sealed(bytes);
-        readable.then(|| Self {
+        let state = Self {
             clean: u32_at(bytes, 8) == 1,
             steps: u64_at(bytes, 16),
             time_ns: u64_at(bytes, 24),
             opened: u64_at(bytes, 32),
-        })
+        };
+        let counted = state.steps.max(state.time_ns).max(state.opened) < MOST;
+        (bytes[..8] == MAGIC && is_sealed(bytes) && counted).then_some(state)
     }
 }

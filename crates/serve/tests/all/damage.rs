@@ -67,6 +67,15 @@ fn of_a_record_an_entry_or_the_state() {
         assert!(said(&path).0.contains(&format!("the record of flash page {one}")), "{field}");
     }
     bytes.put(at, &whole);
+    let whole: [u8; 64] = bytes.get(4096);
+    for field in [16, 24, 32] {
+        let mut wrong = whole;
+        wrong[field..field + 8].fill(0xff);
+        seal(&mut wrong);
+        bytes.put(4096, &wrong);
+        assert!(said(&path).0.contains("how it was left"), "{field}");
+    }
+    bytes.put(4096, &whole);
     Drive::open(&path, false).unwrap();
 }
 
