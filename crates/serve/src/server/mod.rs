@@ -184,7 +184,7 @@ pub fn serve(
         (server.listener.uri(server.tls.is_some()), figures.as_ref().map(Figures::uri));
     let told = ready(&Ready { uri, page, size: server.export.size, found });
     let ran = if told { server.run() } else { Ok(()) };
-    let Server { work, listener, broken, .. } = server;
+    let Server { poll, clients, work, listener, broken, .. } = server;
     drop((listener, control, figures));
     ran.map_err(failed)?;
     broken.map_or(Ok(()), Err)?;
@@ -196,6 +196,10 @@ pub fn serve(
             (report, recorder, Some(why.to_string()))
         }
     };
+    // Only now the image is closed: who hears that nothing more comes may open it.
+    for mut client in clients.into_iter().flatten() {
+        client.stream.close(poll.registry());
+    }
     let recorded = recorder.as_ref().map(Recorder::requests);
     let finished = recorder.map(Recorder::finish).transpose();
     let recording_failed = finished.err().map(|why| why.to_string());
