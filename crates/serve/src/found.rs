@@ -83,6 +83,9 @@ pub struct Contents {
     pub kept: Chunks<(u32, u32)>,
     /// Pages that are torn, and not marked so.
     pub unmarked: Vec<Ppn>,
+    /// Records that cannot be read, and what a checkpoint says that they were, where all is
+    /// compared.
+    pub told: HashMap<Ppn, Record>,
 }
 
 impl Contents {
@@ -152,6 +155,7 @@ pub fn read(
         checkpoints: image.checkpoints()?,
         kept: Chunks::new(layout.pages() as usize, (0, 0)),
         unmarked: Vec::new(),
+        told: HashMap::new(),
     };
     let mut no_entry = HashSet::new();
     for (block, entry) in BlockId(0).onwards().zip(image.entries()?) {
@@ -239,20 +243,46 @@ impl Reader<'_> {
 
     /// Compares what has been taken in with what a checkpoint says of it.
     fn compare_with(&mut self, slot: u32, head: &Head) -> io::Result<()> {
+        self.contents.damage.sort_unstable();
+        let mut wrong = Vec::new();
         for piece in 0..self.layout.pieces() {
             let Some(blocks) = self.image.piece(slot, head, piece)? else { continue };
             for (block, told) in self.layout.blocks_of(piece).0.onwards().zip(blocks) {
-                if self.holds(head, block, &told) && !self.says(block, &told) {
-                    self.contents.damage.push(Damage::Checkpoint(block));
+                if !self.holds(head, block, &told) {
+                    continue;
+                }
+                self.find_records(&told);
+                if !self.says(block, &told) {
+                    wrong.push(Damage::Checkpoint(block));
                 }
             }
         }
+        let Contents { damage, unmarked, found, told, .. } = &mut self.contents;
+        // All of that was on the host's disk: what seemed lost is damaged.
+        let (known, lost): (Vec<_>, _) = unmarked.drain(..).partition(|ppn| told.contains_key(ppn));
+        *unmarked = lost;
+        found.torn -= known.len() as u64;
+        damage.extend(known.into_iter().map(Damage::Record).chain(wrong));
         Ok(())
+    }
+
+    /// Finds out what the records of a block were that cannot be read.
+    fn find_records(&mut self, of: &Recorded) {
+        let Contents { media, damage, unmarked, told, .. } = &mut self.contents;
+        for (ppn, page) in &of.pages {
+            if let Page::Readable(record) = page
+                && *media.page(*ppn) == PageState::Torn
+                && (damage.binary_search(&Damage::Record(*ppn)).is_ok()
+                    || unmarked.binary_search(ppn).is_ok())
+            {
+                told.insert(*ppn, *record);
+            }
+        }
     }
 
     /// Whether the pages of a block are as told, as far as they are not damaged.
     fn says(&self, block: BlockId, told: &Recorded) -> bool {
-        let Contents { media, kept, damage, .. } = &self.contents;
+        let Contents { media, kept, damage, told: records, .. } = &self.contents;
         let mut told = told.pages.iter().peekable();
         media.first_page(block).onwards().zip(media.block(block)).all(|(ppn, found)| {
             let told = told.next_if(|(at, _)| *at == ppn).map(|(_, page)| page);
@@ -267,10 +297,10 @@ impl Reader<'_> {
                 }
                 _ => false,
             };
-            same || damage.iter().any(|damage| {
-                matches!(damage,
-                Damage::Record(at) | Damage::Bytes(at) if *at == ppn)
-            })
+            let is_damaged = |what: Damage| damage.binary_search(&what).is_ok();
+            same || records.contains_key(&ppn)
+                || is_damaged(Damage::Record(ppn))
+                || is_damaged(Damage::Bytes(ppn))
         })
     }
 

@@ -13,7 +13,7 @@ use super::Drive;
 use super::files::{HOW_LEFT, damaged, describe};
 use crate::error::Error;
 use crate::found::{self, Compare, Contents, Damage, Found};
-use crate::image::{Image, State, new_file};
+use crate::image::{Image, RECORD, State, new_file};
 use crate::logical;
 use crate::store::check;
 
@@ -53,7 +53,8 @@ impl Scrubbed {
 
 impl Drive {
     /// Reads all of an image, mends what can be mended, and gives up what cannot, so that it can be
-    /// opened. Bytes come back from another copy of the page, where collection has left one.
+    /// opened. Bytes come back from another copy of the page, where collection has left one, and
+    /// records from the checkpoint that counts.
     ///
     /// # Errors
     /// The image cannot be used, or the host's disk does not take what is mended.
@@ -101,7 +102,7 @@ impl Drive {
 }
 
 fn mend(image: &Image, state: Option<State>, contents: &Contents) -> io::Result<Scrubbed> {
-    let Contents { media, found, damage, entries, kept, unmarked, .. } = contents;
+    let Contents { media, found, damage, entries, kept, unmarked, told, .. } = contents;
     let layout = *image.layout();
     let mut done = Scrubbed { found: *found, how_left: state.is_none(), ..Scrubbed::default() };
     let places = logical::places(media, layout.logical_pages);
@@ -135,8 +136,15 @@ fn mend(image: &Image, state: Option<State>, contents: &Contents) -> io::Result<
             // There is none any more.
             Damage::Checkpoint(_) => done.repaired.push(*damage),
             Damage::Record(ppn) => {
-                give_up(ppn)?;
-                done.given_up.push(ppn);
+                if let Some(record) = told.get(&ppn) {
+                    let mut bytes = [0; RECORD];
+                    record.encode(ppn, &mut bytes);
+                    image.write_records(ppn, &bytes)?;
+                    done.repaired.push(*damage);
+                } else {
+                    give_up(ppn)?;
+                    done.given_up.push(ppn);
+                }
             }
             Damage::Bytes(ppn) => {
                 let Some(oob) = of(&ppn) else {
