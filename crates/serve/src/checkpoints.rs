@@ -187,10 +187,21 @@ impl Checkpoints {
         Ok(())
     }
 
+    /// One under way is given up, and its thread waited for: what the disk has told that one of, it
+    /// tells nobody else.
+    ///
+    /// # Errors
+    /// The disk has not taken what was written.
+    pub fn give_up(&mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.stage, Stage::Idle) {
+            Stage::Syncing(syncing, _) => syncing.wait(),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes all pieces of a new one now. [`Self::synced`] has to follow.
     pub fn write_all(&mut self, image: &Image, known: &Known, media: &Media) -> io::Result<()> {
-        // One under way is given up, and its thread waited for.
-        self.stage = Stage::Idle;
+        self.give_up()?;
         self.begin();
         if matches!(self.stage, Stage::Writing(_)) {
             for piece in 0..image.layout().pieces() {

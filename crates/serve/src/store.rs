@@ -88,8 +88,12 @@ impl Store {
     }
 
     /// Power is gone: what is known beside the image, and the RAM, is void.
-    pub fn let_go(&mut self) {
+    ///
+    /// # Errors
+    /// The host's disk has not taken what was written for a checkpoint.
+    pub fn let_go(&mut self) -> io::Result<()> {
         (self.places, self.known) = (Chunks::new(0, Ppn::NONE), Known::nothing());
+        self.checkpoints.give_up()
     }
 
     /// Begins with an image that holds `contents`; the medium for the drive. With `sync`, what is

@@ -210,7 +210,7 @@ impl Drive {
         let saved = self.device.saved();
         // One drive at a time is held in memory.
         self.device.switch_off();
-        self.store.get().let_go();
+        self.store.get().let_go().map_err(|why| Error::file(path, why))?;
         let (device, found) = Self::power_up(&self.store, path, (&config, &geometry), sync, saved)?;
         self.started_at = device.now();
         self.device = Powered::on(device);

@@ -78,6 +78,12 @@ impl Drive {
         self.store.get().image_mut().disk_mut().stop_after(writes, why);
     }
 
+    /// The next sync of the image fails, and the ones after it do not: so the system tells of it.
+    /// For tests.
+    pub fn fail_sync(&mut self) {
+        self.store.get().image_mut().disk_mut().fail_sync();
+    }
+
     /// A checkpoint is written whenever so many pages have been programmed. For tests: without
     /// this, small drives write one at their end alone, but for those that wait for the disk.
     pub fn checkpoint_every(&mut self, pages: u64) {

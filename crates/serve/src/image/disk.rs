@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -68,10 +68,26 @@ pub struct Syncing(Option<JoinHandle<io::Result<()>>>);
 impl Syncing {
     /// Whether it has got there, once that is known.
     pub fn ended(&mut self) -> Option<io::Result<()>> {
-        let thread = self.0.take_if(|thread| thread.is_finished())?;
-        let panicked = |_| Err(io::Error::other("the thread that waits for the disk has died"));
-        Some(thread.join().unwrap_or_else(panicked))
+        self.0.take_if(|thread| thread.is_finished()).map(joined)
     }
+
+    /// Waits until it has got there. The system tells of a failure once: dropped, it would be
+    /// lost, and the next sync would find nothing wrong.
+    ///
+    /// # Errors
+    /// The disk has not taken it.
+    pub fn wait(mut self) -> io::Result<()> {
+        self.0.take().map_or(Ok(()), joined)
+    }
+}
+
+fn sync(file: &File, fails: bool) -> io::Result<()> {
+    if fails { Err(rustix::io::Errno::IO.into()) } else { file.sync_data() }
+}
+
+fn joined(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
+    let panicked = |_| Err(io::Error::other("the thread that waits for the disk has died"));
+    thread.join().unwrap_or_else(panicked)
 }
 
 impl Drop for Syncing {
@@ -89,17 +105,25 @@ pub struct Disk {
     file: File,
     /// Writes after which no more reach the file, and why.
     stops_after: Option<(AtomicU64, Stop)>,
+    /// The next sync fails.
+    sync_fails: AtomicBool,
     tape: Option<Tape>,
 }
 
 impl Disk {
     pub fn new(file: File) -> Self {
-        Self { file, stops_after: None, tape: None }
+        Self { file, stops_after: None, sync_fails: AtomicBool::new(false), tape: None }
     }
 
     /// Nothing reaches the file after the `writes`-th write from now on.
     pub fn stop_after(&mut self, writes: u64, why: Stop) {
         self.stops_after = Some((AtomicU64::new(writes), why));
+    }
+
+    /// The host's disk does not take what has been written, which the next sync is told, and none
+    /// after it.
+    pub fn fail_sync(&self) {
+        self.sync_fails.store(true, Relaxed);
     }
 
     /// All that is done to the file from now on goes onto `tape`, too.
@@ -143,7 +167,7 @@ impl Disk {
 
     /// What has been written is on the host's disk when this returns.
     pub fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()?;
+        sync(&self.file, self.sync_fails.swap(false, Relaxed))?;
         if let Some(tape) = &self.tape {
             tape.add(Event::Sync);
         }
@@ -153,8 +177,9 @@ impl Disk {
     /// What has been written so far gets to the host's disk, while others go on.
     pub fn begin_sync(&self) -> io::Result<Syncing> {
         let file = self.file.try_clone()?;
-        let thread = thread::Builder::new().name("sync".into()).spawn(move || file.sync_data())?;
-        Ok(Syncing(Some(thread)))
+        let fails = self.sync_fails.swap(false, Relaxed);
+        let thread = thread::Builder::new().name("sync".into());
+        Ok(Syncing(Some(thread.spawn(move || sync(&file, fails))?)))
     }
 
     /// Bytes from byte `at` of the file on.

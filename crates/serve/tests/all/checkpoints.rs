@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::common::bytes::{Bytes, seal};
 use crate::common::{Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::support::ids::BlockId;
+use eraseblock_core::support::ids::{BlockId, Ppn};
 use eraseblock_serve::{Damage, Drive, Found, Glance, Stop};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -62,9 +62,16 @@ fn compare(path: &Path, config: &DeviceConfig, what: &str) -> u64 {
     // They say what the records do.
     assert_eq!(Drive::check(path).unwrap().wrong, [""; 0], "{what}");
     let wanted = opened(path, config);
-    let changes: [Change; 4] = [
+    let changes: [Change; 5] = [
         ("none", &|bytes| bytes.forget_checkpoints()),
         ("the one before", &|bytes| bytes.damage(bytes.newest_checkpoint().unwrap() + 9)),
+        ("more steps than can be counted", &|bytes| {
+            let at = bytes.newest_checkpoint().unwrap();
+            let mut head: [u8; 64] = bytes.get(at);
+            head[16..24].fill(0xff);
+            seal(&mut head);
+            bytes.put(at, &head);
+        }),
         ("a damaged piece", &|bytes| bytes.damage(bytes.newest_checkpoint().unwrap() + 4096 + 18)),
         ("pieces of another one", &|bytes| {
             // What a machine that crashes may leave where nobody waits for its disk.
@@ -189,6 +196,76 @@ fn a_thread_waits_for_the_disk() {
     assert_ne!(bytes.newest_checkpoint(), newest);
     drop(drive);
     assert!(Drive::open(&path, false).unwrap().1.told > 0);
+}
+
+/// A damaged record of which a checkpoint tells is in nobody's way, and a scrub brings it back:
+/// what could be read before it can be read after it.
+#[test]
+fn a_scrub_takes_records_from_it() {
+    let folder = common::fast_folder();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"}));
+    let contents = |path: &Path| {
+        std::fs::copy(path, folder.path().join("copy")).unwrap();
+        let drive = Drive::open(&folder.path().join("copy"), false).ok()?.0;
+        let mut bytes = vec![0; drive.size() as usize];
+        drive.read(0, &mut bytes).unwrap();
+        Some(bytes)
+    };
+    for clean in [true, false] {
+        let mut model = used(&base, &config);
+        if !clean {
+            let mut drive = Drive::open(&base, true).unwrap().0;
+            drive.checkpoint_every(EVERY);
+            let mut rng = Pcg64Mcg::seed_from_u64(4);
+            (0..30).for_each(|_| model.step(&mut drive, &mut rng).unwrap());
+        }
+        let whole = contents(&base).unwrap();
+        let mut repaired = 0;
+        for page in Bytes::open(&base).host_pages() {
+            std::fs::copy(&base, &image).unwrap();
+            let bytes = Bytes::open(&image);
+            bytes.damage(bytes.record_at(page) + 2);
+            let Some(before) = contents(&image) else { continue };
+            let scrubbed = Drive::scrub(&image).unwrap();
+            assert!(contents(&image).unwrap() == before, "{clean}, page {page}");
+            let of = Damage::Record(Ppn(page as u32));
+            if scrubbed.repaired == [of] {
+                assert!(before == whole && scrubbed.given_up.is_empty(), "{clean}, page {page}");
+                assert_eq!(Drive::check(&image).unwrap().wrong, [""; 0], "{clean}, page {page}");
+                repaired += 1;
+            }
+            assert!(!clean || repaired > 0, "page {page}: {scrubbed:?}");
+        }
+        assert!(repaired > 10, "{clean}: {repaired} records repaired");
+    }
+}
+
+/// A disk that has not taken what was written for a checkpoint says so once. Whenever the drive is
+/// closed or loses its power after that, somebody hears it.
+#[test]
+fn a_disk_that_fails_under_a_checkpoint_is_heard() {
+    let folder = common::fast_folder();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"}));
+    let model = used(&base, &config);
+    for every in 1..60 {
+        for cut in [false, true] {
+            std::fs::copy(&base, &image).unwrap();
+            let (mut model, mut rng) = (model.clone(), Pcg64Mcg::seed_from_u64(5));
+            let mut drive = Drive::open(&image, false).unwrap().0;
+            drive.checkpoint_every(every);
+            drive.fail_sync();
+            if (0..20).any(|_| model.step(&mut drive, &mut rng).is_err()) {
+                continue;
+            }
+            let lost = cut && drive.lose_power(&image, false).is_err();
+            assert!(
+                lost || drive.close().is_err(),
+                "{every} pages, {cut}: the image is called whole"
+            );
+        }
+    }
 }
 
 /// A check finds a checkpoint that is whole and says something else than the records do; a scrub
