@@ -7,6 +7,7 @@ mod docs;
 mod errors;
 mod events;
 mod golden;
+mod once;
 mod presets;
 mod registry;
 mod resolve;

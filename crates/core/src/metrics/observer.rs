@@ -16,6 +16,9 @@ use crate::support::ids::Lpn;
 pub enum Hears {
     /// It does.
     Yes,
+    /// Of the next one that comes when so many requests have been submitted; of
+    /// [`Observer::on_serve`] alone.
+    From(u64),
     /// It has no use for them. The device does not tell it of another one.
     No,
 }

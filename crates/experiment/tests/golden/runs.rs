@@ -55,7 +55,7 @@ impl Run {
             Err(error) => panic!("{}: {error}", self.name),
         };
         let log = folder.join(format!("{}.jsonl", self.name.replace(['/', ' ', '='], "-")));
-        let how = How { verify: false, events: Some(&log), share: true, cache };
+        let how = How { events: Some(&log), share: true, cache, ..How::default() };
         match runner.run(&experiment, folder, how, &mut |_| ControlFlow::Continue(())) {
             Ok(record) => {
                 let events = std::fs::read_to_string(&log).expect("the log of a run that ended");

@@ -43,7 +43,7 @@ fn client_config(own: Option<&str>) -> Arc<ClientConfig> {
 }
 
 impl Server {
-    fn encrypted_client(&mut self, own: Option<&str>) -> Result<Client, String> {
+    pub fn encrypted_client(&mut self, own: Option<&str>) -> Result<Client, String> {
         // It is there as soon as one in the clear is refused.
         drop(self.refused());
         Client::connect_encrypted(&self.socket, |stream| {
@@ -72,7 +72,7 @@ fn what_is_encrypted_is_served_as_what_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(folder.path(), "page");
     let mut server = Server::start_with(&path, "tls");
-    // GO is refused with TLS_REQD.
+    // With TLS_REQD.
     assert!(server.refused().contains("0x80000005"), "{}", server.refused());
     let mut client = server.encrypted_client(None).unwrap();
     let mut model = Model::new(&mut client);

@@ -336,6 +336,12 @@ impl Requests {
         self.answers = Some(Vec::new());
     }
 
+    /// Whether somebody asked for that.
+    #[inline]
+    pub fn keeps_answers(&self) -> bool {
+        self.answers.is_some()
+    }
+
     /// Numbers of the requests answered since then, in order.
     pub fn answers(&self) -> &[u64] {
         self.answers.as_deref().unwrap_or(&[])

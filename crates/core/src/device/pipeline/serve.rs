@@ -16,9 +16,17 @@ use crate::support::NONE;
 use crate::support::ids::{LogicalBlock, Lpn, PlaneId, RequestId};
 
 /// The window that a buffer has on the drive below it.
-struct Below<'a> {
+pub(super) struct Below<'a> {
     backend: &'a Backend,
     geometry: &'a Geometry,
+}
+
+impl<'a> Below<'a> {
+    /// On what lies below now.
+    #[inline]
+    pub fn new(backend: &'a Backend, geometry: &'a Geometry) -> Self {
+        Self { backend, geometry }
+    }
 }
 
 impl View for Below<'_> {
@@ -156,7 +164,7 @@ impl Device {
     fn serve_span(&mut self, id: RequestId, span: Span, pages: &Pages) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.backend.end_run_of_reads();
-        let below = Below { backend: &self.backend, geometry: &self.geometry };
+        let below = Below::new(&self.backend, &self.geometry);
         self.pipeline.buffer.access(&span, &below, &mut out);
         if span.write {
             self.backend.count().pages_written += u64::from(span.count);
@@ -230,7 +238,7 @@ impl Device {
     }
 
     /// Reads a page for the host; whether that takes a flash read.
-    fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
+    pub(super) fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
                 Newest::Written => self.backend.count().inflight_hits += 1,
@@ -402,7 +410,7 @@ impl Device {
 
     /// Carries out an outcome.
     #[inline]
-    fn follow(
+    pub(super) fn follow(
         &mut self,
         id: RequestId,
         span: &Span,

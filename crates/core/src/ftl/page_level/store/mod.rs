@@ -211,7 +211,8 @@ struct Unit {
 pub struct Store {
     limits: Limits,
     geometry: Geometry,
-    /// Owner of each flash page that is valid.
+    /// Owner of each flash page that is valid. Of others it says nothing: what has never been
+    /// written takes no memory.
     reverse: Vec<u32>,
     valid: Bits,
     valid_of: Vec<u16>,
@@ -268,7 +269,7 @@ impl Store {
         };
         let open = Open { block: BlockId::NONE, ..Open::default() };
         Self {
-            reverse: vec![NONE; geometry.pages() as usize],
+            reverse: vec![0; geometry.pages() as usize],
             valid: Bits::new(geometry.pages() as usize),
             valid_of: vec![0; geometry.blocks() as usize],
             class_of: vec![0; if limits.classes > 1 { geometry.blocks() as usize } else { 0 }],
