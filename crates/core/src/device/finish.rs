@@ -74,6 +74,7 @@ impl Device {
             counters: self.backend.counters(),
             before: self.warmed_up.counters(),
             responses: self.requests.responses(),
+            bypassed: self.requests.bypassed(),
         });
         let paper_bytes = self.pipeline.buffer().paper_bytes();
         let end = self.end_of_run()?;

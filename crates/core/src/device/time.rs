@@ -27,6 +27,10 @@ impl Device {
         }
         self.pipeline.buffer().fetch(&pages[..count]);
         self.backend.mapping().fetch(&pages[..count]);
+        if self.pipeline.has_parked() {
+            let parked = |all, &lpn| all ^ self.pipeline.is_parked(lpn);
+            std::hint::black_box(pages[..count].iter().fold(false, parked));
+        }
     }
 
     /// Takes the next request of the workload. Time passes up to its admission.
@@ -70,11 +74,6 @@ impl Device {
             });
         }
         if self.backend.is_timed() {
-            let (first, _) = self.geometry.by_page().split(request.offset);
-            // The memory's latency passes while the events before the request are served.
-            let first = Lpn((first as u32).min(self.logical_pages - 1));
-            std::hint::black_box(self.backend.mapping().lookup(first));
-            std::hint::black_box(self.pipeline.is_parked(first));
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.
             let arrival = arrival.max(self.requests.last_arrival());
@@ -104,6 +103,7 @@ impl Device {
             counters: self.backend.counters(),
             before: self.warmed_up.counters(),
             responses: self.requests.responses(),
+            bypassed: self.requests.bypassed(),
         });
         if self.backend.flash().violation().is_some() || self.backend.engine().stored().is_some() {
             self.check_faults()?;

@@ -175,6 +175,8 @@ pub struct Moment<'a> {
     /// Response times so far: of reads, of writes, of other requests; those of the warm-up are left
     /// out.
     pub responses: &'a [Latency],
+    /// Those among them of writes of which pages bypassed the buffer.
+    pub bypassed: &'a Latency,
 }
 
 impl Moment<'_> {

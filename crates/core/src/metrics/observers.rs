@@ -368,8 +368,13 @@ mod tests {
     fn what_was_seen_before_a_restart_does_not_count() {
         let mut observers = Observers::new(&DRIVE);
         let (counters, responses) = (super::super::Counters::default(), []);
-        let moment =
-            Moment { now: 0, counters: &counters, before: &counters, responses: &responses };
+        let moment = Moment {
+            now: 0,
+            counters: &counters,
+            before: &counters,
+            responses: &responses,
+            bypassed: &crate::metrics::Latency::default(),
+        };
         let sizes = |observers: &Observers| {
             let found = observers.figures(&moment);
             found.at("flush_pages.after_padding").is_some_and(|sizes| !sizes.is_null())

@@ -51,6 +51,8 @@ pub(super) struct Requests {
     answers: Option<Vec<u64>>,
     /// Response times: read, write, other.
     responses: [Latency; 3],
+    /// Those of writes of which pages bypassed the buffer.
+    bypassed: Latency,
     first_arrival: Option<u64>,
     last_arrival: u64,
     last_answer: u64,
@@ -75,6 +77,7 @@ impl Requests {
             timers: BinaryHeap::new(),
             answers: None,
             responses: Default::default(),
+            bypassed: Latency::default(),
             first_arrival: None,
             last_arrival: 0,
             last_answer: 0,
@@ -90,6 +93,7 @@ impl Requests {
     pub fn measure_from(&mut self, number: u64, now: u64) {
         self.measured = number;
         self.responses = Default::default();
+        self.bypassed = Latency::default();
         self.first_arrival = None;
         self.backlog.restart(now);
     }
@@ -130,6 +134,11 @@ impl Requests {
     /// Response times: read, write, other.
     pub fn responses(&self) -> &[Latency; 3] {
         &self.responses
+    }
+
+    /// Those of writes of which pages bypassed the buffer.
+    pub fn bypassed(&self) -> &Latency {
+        &self.bypassed
     }
 
     /// How long requests took in the course of the run.
@@ -311,6 +320,9 @@ impl Requests {
             self.backlog.moves_up(now);
             if self.is_measured(number) {
                 self.responses[kind as usize].record(now - arrival);
+                if bypassed {
+                    self.bypassed.record(now - arrival);
+                }
                 self.backlog.answered(now - arrival);
             }
             self.last_answer = self.last_answer.max(now);

@@ -164,13 +164,21 @@ impl Device {
     }
 
     /// Writes the batch after the reads that fill its pages, or after join `waits` of the plan.
+    #[inline(always)]
     fn write_after(
         &mut self,
         own: Waiter,
         fills: Option<JoinId>,
         waits: JoinId,
     ) -> Result<(), DeviceError> {
-        let Some(join) = fills else { return self.write_batch(own, waits) };
+        match fills {
+            None => self.write_batch(own, waits),
+            Some(join) => self.write_after_fills(own, join),
+        }
+    }
+
+    /// Writes the batch after the reads that join `join` stands for.
+    fn write_after_fills(&mut self, own: Waiter, join: JoinId) -> Result<(), DeviceError> {
         // The reads are issued, so that the join lives until the last of them has ended; that may
         // have been before now.
         self.issue();

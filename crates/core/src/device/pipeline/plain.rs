@@ -132,6 +132,7 @@ impl Device {
                 counters: self.backend.counters(),
                 before: self.warmed_up.counters(),
                 responses: self.requests.responses(),
+                bypassed: self.requests.bypassed(),
             });
         }
         if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }

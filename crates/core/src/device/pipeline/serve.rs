@@ -123,7 +123,8 @@ impl Device {
                     self.pipeline.current.write = Some((number, pages.count));
                     self.pipeline.buffer.writes(number, pages.count);
                 }
-                for (first, count) in pages.spans(&self.geometry) {
+                let mut next = Some(pages.first_span(&self.geometry));
+                while let Some((first, count)) = next {
                     if write && (pages.partial_first || pages.partial_last) {
                         self.pass_partial_writes(request, first, count, &pages);
                     }
@@ -131,6 +132,7 @@ impl Device {
                     if self.pipeline.current.forced {
                         self.force(id, first, count)?;
                     }
+                    next = pages.next_span((first, count), self.geometry.pages_per_block);
                 }
                 Ok(())
             }
@@ -288,7 +290,7 @@ impl Device {
     /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits
     /// for reads may otherwise end up waiting for one that is planned later and waits, by way of
     /// its block, for the program.
-    #[inline]
+    #[inline(always)]
     pub(in crate::device) fn close_reads(&mut self, id: RequestId) {
         let open = self.requests.close_reads(id);
         if open != NONE {
@@ -375,7 +377,7 @@ impl Device {
     }
 
     /// A page of a span: from or into the buffer, or past it.
-    #[inline]
+    #[inline(always)]
     fn answer_page(&mut self, id: RequestId, span: &Span, lpn: Lpn, answer: Answer, pages: &Pages) {
         let range = (span.first, span.count);
         if span.write {

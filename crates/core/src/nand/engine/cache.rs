@@ -26,7 +26,7 @@ impl Engine {
         let d = &mut self.array.dies[die.index()];
         if d.back == NONE {
             d.phase = Phase::Handover;
-            self.events.set(die.0, self.now + time, self.now);
+            self.events.set(die.0, self.now + time);
         } else {
             d.phase = Phase::Held;
         }
@@ -39,7 +39,7 @@ impl Engine {
         let id = d.running;
         let array = d.left;
         d.back = id;
-        self.events.set(self.array_clock(die), self.now + array, self.now);
+        self.events.set(self.array_clock(die), self.now + array);
         let state = &self.ops[id as usize];
         if state.steps_done + 1 < state.steps && self.array.dies[die.index()].urgent.head == NONE {
             return self.start_step(die);
@@ -55,7 +55,7 @@ impl Engine {
 
     /// The array has programmed its page.
     pub(super) fn serve_array(&mut self, die: DieId) {
-        self.events.set(self.array_clock(die), NEVER, self.now);
+        self.events.set(self.array_clock(die), NEVER);
         let id = std::mem::replace(&mut self.array.dies[die.index()].back, NONE);
         let state = &mut self.ops[id as usize];
         state.steps_done += 1;

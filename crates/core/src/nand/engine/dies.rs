@@ -99,7 +99,7 @@ impl Engine {
                     channel.run = die;
                 }
                 let end = self.now + period * u64::from(left);
-                return self.events.set(die.0, end, self.now);
+                return self.events.set(die.0, end);
             }
         }
         d.phase = Phase::First;
@@ -112,7 +112,7 @@ impl Engine {
             self.special.cache_programs += u64::from(bus == 0 || begins < ends);
         }
         if bus == 0 {
-            self.events.set(die.0, self.now + array, self.now);
+            self.events.set(die.0, self.now + array);
         } else {
             self.ask_bus(die, bus, array);
         }
@@ -125,7 +125,7 @@ impl Engine {
         let channel = &mut self.array.channels[self.array.dies[die.index()].channel as usize];
         channel.busy_until = channel.busy_until.max(self.now) + bus;
         let end = channel.busy_until + array;
-        self.events.set(die.0, end, self.now);
+        self.events.set(die.0, end);
     }
 
     /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can
@@ -136,7 +136,7 @@ impl Engine {
         d.phase = Phase::Second;
         let [command, first, bus, array] = d.step;
         if bus == 0 {
-            return self.events.set(die.0, self.now + array, self.now);
+            return self.events.set(die.0, self.now + array);
         }
         let state = &self.ops[d.running as usize];
         let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
@@ -156,7 +156,7 @@ impl Engine {
         // As in a run: at equal times the lower clock is served first.
         if end > self.now || (end == self.now && self.serving < die.0) {
             d.phase = Phase::Second;
-            self.events.set(die.0, end, self.now);
+            self.events.set(die.0, end);
         } else {
             d.phase = Phase::First;
             self.ops[d.running as usize].steps_done += 1;
@@ -186,11 +186,11 @@ impl Engine {
         if bus2 + array2 == 0 || within < middle || (within == middle && to_come) {
             d.phase = Phase::First;
             channel.busy_until = channel.busy_until.max(start + bus);
-            self.events.set(die.0, start + middle, self.now);
+            self.events.set(die.0, start + middle);
         } else {
             d.phase = Phase::Second;
             channel.busy_until = channel.busy_until.max(start + middle + bus2);
-            self.events.set(die.0, start + period, self.now);
+            self.events.set(die.0, start + period);
         }
     }
 
@@ -210,7 +210,7 @@ impl Engine {
             self.serve_die(DieId(clock));
             // The die's clock still shows this event, unless it has been set for the next one.
             if self.events.get(clock) == time && self.is_idle(DieId(clock)) {
-                self.events.set(clock, NEVER, self.now);
+                self.events.set(clock, NEVER);
             }
         }
     }
@@ -226,12 +226,12 @@ impl Engine {
         let cached = self.is_cached(die);
         let d = &mut self.array.dies[die.index()];
         match d.phase {
-            Phase::First if d.step[2] + d.step[3] > 0 => self.second(die),
+            Phase::First if d.step[2] + d.step[3] > 0 => return self.second(die),
             Phase::Across => {
                 self.ops[d.running as usize].steps_done += 1;
-                self.second(die);
+                return self.second(die);
             }
-            Phase::First if cached => self.hand_over(die),
+            Phase::First if cached => return self.hand_over(die),
             Phase::First | Phase::Second => {
                 let id = d.running;
                 self.ops[id as usize].steps_done += 1;
@@ -241,12 +241,11 @@ impl Engine {
                 if !self.rules.plain {
                     self.end_companions(die);
                 }
-                self.end_step(die);
             }
-            Phase::Suspending => self.suspended(die),
-            Phase::Handover => self.handed_over(die),
+            Phase::Suspending => return self.suspended(die),
+            Phase::Handover => return self.handed_over(die),
             // They have no clock of their own.
-            Phase::Held | Phase::Gathering => {}
+            Phase::Held | Phase::Gathering => return,
             Phase::Run => {
                 d.phase = Phase::Second;
                 let state = &mut self.ops[d.running as usize];
@@ -256,13 +255,14 @@ impl Engine {
                     channel.run = DieId::NONE;
                     channel.busy_until = channel.busy_until.max(self.now - d.step[3]);
                 }
-                self.end_step(die);
             }
         }
+        self.end_step(die);
     }
 
     /// After a step: on with the operation, or a host read first, or the operation has ended.
-    pub(super) fn end_step(&mut self, die: DieId) {
+    #[inline(always)]
+    fn end_step(&mut self, die: DieId) {
         let d = &self.array.dies[die.index()];
         let id = d.running;
         let state = &self.ops[id as usize];
@@ -273,14 +273,12 @@ impl Engine {
             }
             self.path_leaves(die);
             self.put_back(die, id);
-            self.array.channels[self.array.dies[die.index()].channel as usize].active -= 1;
-            return self.start_next(die);
+        } else {
+            self.path_leaves(die);
+            self.complete(id);
+            self.array.dies[die.index()].load -= 1;
         }
-        self.path_leaves(die);
-        self.complete(id);
-        let d = &mut self.array.dies[die.index()];
-        d.load -= 1;
-        let channel = d.channel as usize;
+        let channel = self.array.dies[die.index()].channel as usize;
         self.array.channels[channel].active -= 1;
         self.start_next(die);
     }
@@ -304,17 +302,18 @@ impl Engine {
     }
 
     /// A die takes the next operation from its queues.
+    #[inline]
     pub(super) fn start_next(&mut self, die: DieId) {
         let d = &mut self.array.dies[die.index()];
         d.running = NONE;
         if d.urgent.head == NONE && d.suspended.is_some() {
             return self.resume(die);
         }
-        if self.chip.gathers() {
-            if d.urgent.head != NONE || d.normal.head != NONE {
-                self.start_together(die);
-            }
+        if d.urgent.head == NONE && d.normal.head == NONE {
             return;
+        }
+        if self.chip.gathers() {
+            return self.start_together(die);
         }
         self.take_up(die);
     }

@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// A program of a stretch between barriers has ended.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end_program_of(&mut self, epoch: u32) {
         if epoch == self.waiting.epoch {
             self.waiting.programs -= 1;

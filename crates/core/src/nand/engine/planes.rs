@@ -20,7 +20,7 @@ impl Engine {
         if *phase != Phase::Gathering {
             *phase = Phase::Gathering;
             if self.array.gathering.is_empty() {
-                self.events.set(self.array.dies.len() as u32, self.now, self.now);
+                self.events.set(self.array.dies.len() as u32, self.now);
             }
             self.array.gathering.push(die);
         }
@@ -28,7 +28,7 @@ impl Engine {
 
     /// Nothing else happens in this moment: the dies begin, in the order in which they could have.
     pub(super) fn end_gathering(&mut self) {
-        self.events.set(self.array.dies.len() as u32, NEVER, self.now);
+        self.events.set(self.array.dies.len() as u32, NEVER);
         let mut dies =
             std::mem::replace(&mut self.array.gathering, std::mem::take(&mut self.array.starting));
         for die in dies.drain(..) {

@@ -30,7 +30,7 @@ impl Engine {
         }
         d.left = end - at;
         d.phase = Phase::Suspending;
-        self.events.set(die.0, at + rules.latency.0, self.now);
+        self.events.set(die.0, at + rules.latency.0);
     }
 
     /// The array has stopped.
@@ -58,6 +58,6 @@ impl Engine {
         (d.running, d.companions, d.step, d.left, d.suspensions) =
             (s.op, s.companions, s.step, s.left, s.suspensions);
         d.phase = Phase::First;
-        self.events.set(die.0, self.now + rules.resume.0 + s.left, self.now);
+        self.events.set(die.0, self.now + rules.resume.0 + s.left);
     }
 }

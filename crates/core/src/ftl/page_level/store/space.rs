@@ -9,14 +9,14 @@ use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 impl Store {
     /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be
     /// erased: if power fails, it is the only room there is.
-    #[inline]
+    #[inline(always)]
     pub(super) fn takes(&self, engine: &Engine, unit: PlaneId, class: u32) -> bool {
         let u = &self.units[unit.index()];
         self.has_place(engine, unit, class) && u.valid + u.coming <= self.limits.share
     }
 
     /// Whether a page of `class` that replaces one of `unit` may go there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_place(&self, engine: &Engine, unit: PlaneId, class: u32) -> bool {
         if self.limits.one_open {
             // What collection moves goes to the same block: the reserve is all that it can count
