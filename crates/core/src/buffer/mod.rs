@@ -40,6 +40,7 @@ pub mod w_tinylfu;
 
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::ids::{LogicalBlock, Lpn, PlaneId};
+use crate::upkeep::{Times, Upkeep};
 
 /// Bytes `from..to` of a page of `of` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,6 +276,18 @@ pub trait View {
     /// whole.
     fn padding_pays(&self, _pages: u32) -> bool {
         false
+    }
+    /// How the FTL keeps up with what is written, for buffers that reckon what writing costs.
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Unknown
+    }
+    /// Erase blocks of the array; 0 where nobody says.
+    fn erase_blocks(&self) -> u32 {
+        0
+    }
+    /// How long the work of the flash takes.
+    fn times(&self) -> Times {
+        Times::default()
     }
     /// Erased blocks of a unit.
     fn free_blocks(&self, unit: PlaneId) -> u32;
