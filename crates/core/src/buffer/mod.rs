@@ -17,6 +17,7 @@ pub mod clc;
 pub mod clock;
 pub mod cold_groups;
 pub mod config;
+pub mod ensemble;
 pub mod epo;
 pub mod fab;
 pub mod fap_lru;
@@ -499,5 +500,6 @@ crate::registry! {
     "blas" => Blas in blas,
     "sftl" => Sftl in sftl,
     "cold-groups" => ColdGroups in cold_groups,
+    "ensemble" => Ensemble in ensemble,
     "opt" => Opt in opt,
 }
