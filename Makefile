@@ -29,7 +29,7 @@ REFERENCES := $(wildcard crates/core/tests/references/*/*.rs)
 WORKLOAD := workloads/pgbench-ext4.nbdkit.zst
 DEMO := out/demo
 
-.PHONY: help demo test test-e2e soak-serve test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale fuzz-readers fuzz-config fuzz-images golden gate soak lock docs wheel clean
+.PHONY: help demo test test-e2e soak-serve test-rust test-python quick lint lint-rust lint-python format figures stand-ins bench bench-engine bench-instructions bench-libcachesim bench-scale bench-serve fuzz-readers fuzz-config fuzz-images soak-cuts golden gate soak lock docs wheel clean
 
 help: ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -111,6 +111,9 @@ bench-scale: ## Instructions, time and memory for a flash operation, from one ch
 bench-libcachesim: $(DEPENDENCIES) ## Page LRU against libCacheSim, in paired runs
 	$(BIN)/python tools/compare_speed.py
 
+bench-serve: $(EXTENSION) ## A served drive against nbdkit's memory plugin, in paired runs of fio (needs both; two minutes; RUNS='--seconds 60')
+	$(BIN)/python tools/bench_serve.py $(RUNS)
+
 # TIME is in seconds for each target; FORMAT names one of them.
 fuzz-readers: TIME ?= 60
 fuzz-readers: JOBS ?= $(shell nproc)
@@ -128,20 +131,26 @@ fuzz-images: IMAGES ?= 2000
 fuzz-images: ## Open, check and use damaged images of drives, and look for panics and hangs (IMAGES=20000)
 	ERASEBLOCK_SOAK=$(IMAGES) cargo test -p eraseblock-serve --locked --quiet --test all mutations::
 
+# Goes on where it was interrupted.
+soak-cuts: CUTS ?= 10000
+soak-cuts: ## Cut the power of served drives in longer runs, as often as CUTS says; goes on where it was interrupted (CUTS=10000)
+	ERASEBLOCK_CUTS=$(CUTS) ERASEBLOCK_CUTS_DONE=$(CURDIR)/target/soak-cuts.txt cargo test -p eraseblock-serve --locked --quiet \
+	    --test all at_seeded_moments -- --nocapture
+
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)
-	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test golden results_are
+	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test all golden::results_are
 
 # BLESS=1 accepts what has become dearer; the changelog says why.
 gate: ## Whether a path through the engine takes 2 % more instructions than before (needs valgrind; BLESS=1 accepts it)
 	env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo run --profile gate --locked --quiet -p eraseblock-gate -- crates/gate/baseline.txt $(if $(BLESS),--bless)
 
-# A short part of it is in `make test`.
+# A short part of it is in `make test`. Ten kills under each file system and database; two processors and 20 minutes.
 test-e2e: $(EXTENSION) ## Let real programs at a served drive: nbdcopy, qemu, fio, file systems, databases (says what it skipped, and why)
 	$(BIN)/python tools/serve_e2e.py
 
 soak-serve: $(EXTENSION) ## The same file systems and databases, killed 200 times each; goes on where it was interrupted (KILLS=50)
-	$(BIN)/python tools/serve_e2e.py --kills $(or $(KILLS),200) --done target/soak-serve.txt ext4 xfs btrfs vfat postgresql
+	$(BIN)/python tools/serve_e2e.py --kills $(or $(KILLS),200) --kept target/soak-serve.json ext4 xfs btrfs sqlite postgresql
 
 soak: SEEDS ?= 300
 soak: TIME ?= 1200
@@ -149,7 +158,7 @@ soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then r
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all power::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all preconditions::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all crashes::
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all -- crashes:: checkpoints:: a_full_disk
 	cargo test --workspace --locked --quiet
 	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME)
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use eraseblock_nbd::fuzzing::BEGINNINGS;
+use eraseblock_nbd::fuzzing::{BEGINNINGS, WITH_TLS};
 use eraseblock_traces::{Format, formats};
 
 /// Writes seeds into `folder`: of one format, or, packed in every way, of all.
@@ -29,11 +29,13 @@ pub fn write(folder: &Path, format: Option<&'static Format>) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes whole conversations: one in each style, with a request of each kind.
+/// Writes whole conversations: one in each style, in the clear and with TLS, with a request of each
+/// kind.
 pub fn write_conversations(folder: &Path) -> io::Result<()> {
     for (style, beginning) in BEGINNINGS.iter().enumerate() {
-        let extended = style == 3;
-        let mut bytes = [&[0, 9][..], beginning].concat();
+        let extended = style % WITH_TLS == 3;
+        let nothing_said = style / WITH_TLS * WITH_TLS;
+        let mut bytes = [&[nothing_said as u8, 9][..], beginning].concat();
         for command in 0..8 {
             let magic: u32 = if extended { 0x21e4_1c71 } else { 0x2560_9513 };
             bytes.extend(magic.to_be_bytes());

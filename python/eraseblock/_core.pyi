@@ -79,8 +79,11 @@ def run(
     cache: bool = True,
     given: Requests | None = None,
     scheme: Callable[[int, int, int], dict[str, Any]] | None = None,
+    alone: bool = False,
 ) -> str:
     """Run one resolved experiment; what `progress(phase, done, total)` raises ends the run.
+
+    `alone`: no other run is going to read the workload.
 
     `given` are the requests that it has the hash of, and `scheme(capacity, pages_per_block, logical_pages)`
     gives the methods of the buffer scheme of that kind. Every decision of the buffer goes to the file
@@ -142,8 +145,13 @@ def image_export(path: str, to: str) -> None:
 class ServeOptions(TypedDict):
     """How an image is served."""
 
+    # A Unix socket; without one a port of this machine, at an address or name of its own.
     socket: str | None
+    host: str | None
     port: int
+    # The folder of the certificates, and whether clients need one.
+    tls: tuple[str, bool] | None
+    insecure: bool
     sync: bool
     pace: bool
     record: str | None

@@ -22,6 +22,9 @@ from eraseblock.experiments import (
     version,
 )
 
+# Drives with real bytes, for `eraseblock serve`.
+from eraseblock.images import create as create_image
+
 # What there is, and what a misspelt name may have meant.
 from eraseblock.names import known, nearest
 
@@ -92,6 +95,7 @@ __all__ = [
     "check_writable",
     "colours",
     "content_key",
+    "create_image",
     "duration",
     "engine",
     "finished",

@@ -14,6 +14,8 @@ from test_serve import DRIVE, Client, served
 
 pytestmark = [*IN_CHROMIUM, pytest.mark.skipif(os.name != "posix", reason="images are served on POSIX")]
 ANSWERS = "return Number(document.body.dataset.answers ?? 0)"
+# The lines that are drawn, which the next second takes away.
+PATHS = "return [...document.querySelectorAll('#charts path')].map(one => one.getAttribute('d'))"
 # The colours in a canvas.
 COLOURS = """
 const canvas = document.querySelector(arguments[0])
@@ -66,8 +68,12 @@ def test_it_follows_a_workload(browser: webdriver.Chrome, drive: tuple[str, Clie
     assert any("302 in all" in text for text in texts(browser, "#now dd"))
     assert "0.0 % valid" not in one(browser, "#blocks-told").text
     assert "the newest bytes are in RAM alone" in one(browser, "#buffer-told").text
-    drawn = [one.get_attribute("d") for one in browser.find_elements("css selector", "#charts path")]
+    drawn = browser.execute_script(PATHS)
     assert sum(map(bool, drawn)) >= 5, drawn
+    # Writes into RAM may take no time, which no logarithm has.
+    assert browser.execute_script("return decades([0, 2e5, 3e6])") == [0, 1e5, 1e6, 1e7]
+    assert browser.execute_script("return decades([2e5, 9e5])") == [1e5, 1e6]
+    assert [text.partition(" ")[0] for text in texts(browser, "#charts .key span")].count("padded") == 1
     assert browser.execute_script(COLOURS, "#blocks") > empty
     assert browser.execute_script(COLOURS, "#slices") > 1
     press(browser, "#blocks-by button[data-value=wear]")

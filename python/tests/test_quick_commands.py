@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import SMALL_DRIVE, Cli
 
-from eraseblock.cli import main, quick
+from eraseblock.cli import main, quick, straight
 from eraseblock.names import registry
 
 KINDS = list(registry())
@@ -78,15 +78,74 @@ def test_little_is_imported(call: list[str], cli: Cli) -> None:
     assert "eraseblock.cli.app" not in loaded
 
 
-def test_a_run_imports_what_it_prints_with_and_no_more(cli: Cli, trace: Path, tmp_path: Path) -> None:
-    file = tmp_path / "one.toml"
-    file.write_text(f"{SMALL_DRIVE}\n[workload]\npath = '{trace}'\nfirst = 20\n", encoding="utf-8")
-    run = cli("run", file, "--json", PYTHONPROFILEIMPORTTIME="1")
-    assert run.returncode == 0
-    loaded = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
-    assert "eraseblock.running" in loaded
-    unused = {"rich", "polars", "altair", "jinja2", "eraseblock.outputs", "eraseblock.readings"}
-    assert loaded.isdisjoint(unused)
+@pytest.fixture
+def one(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of one run, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    file = Path("one.toml")
+    text = f"{SMALL_DRIVE}\n[buffer]\nsize = '64 KiB'\n[workload]\npath = '{trace}'\nfirst = 200\n"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+# What follows `run one.toml`.
+STRAIGHT = [
+    ["--json"],
+    ["--json", "--set", "seed=7", "--verify", "--no-cache"],
+    ["--set", "host.replay=untimed", "--set", "bounds=false", "--json"],
+    # Wrong in the file, in the trace, on the drive.
+    ["--json", "--set", "buffer.siez=8KiB"],
+    ["--json", "--set", "workload.path=none.spc"],
+    ["--json", "--set", "buffer.size=1B"],
+]
+TREE = [
+    [],
+    ["--json", "--set", "seed=[1,2]"],
+    ["--json", "--jobs", "1"],
+    ["--json", "--set", "seed"],
+    ["--json", "--set"],
+    ["--json", "--json"],
+    ["--json", "two.toml"],
+    ["--jsn"],
+]
+
+
+def _without_speed(said: str) -> str:
+    return "\n".join(line.partition('"engine": ')[0] for line in said.splitlines())
+
+
+@pytest.mark.parametrize("rest", STRAIGHT, ids=" ".join)
+def test_a_run_is_the_same_without_the_command_tree(
+    rest: list[str], one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, said = main(["run", str(one), *rest]), capsys.readouterr()
+    monkeypatch.setattr(straight, "found", lambda _: None)
+    assert main(["run", str(one), *rest]) == code
+    whole = capsys.readouterr()
+    assert (_without_speed(whole.out), whole.err) == (_without_speed(said.out), said.err)
+    assert bool(said.out) == (code == 0)
+
+
+@pytest.mark.parametrize("rest", TREE, ids=" ".join)
+@pytest.mark.usefixtures("one")
+def test_what_is_more_than_one_plain_run_is_left_to_the_command_tree(rest: list[str]) -> None:
+    assert straight.found(["run", "one.toml", "--json"]) is not None
+    assert straight.found(["run", "one.toml", *rest]) is None
+    assert straight.found(["run", *rest]) is None
+    assert straight.found(["run", "./one.toml", "--json"]) is None
+    assert straight.found(["run", "none.toml", "--json"]) is None
+
+
+def test_a_run_imports_what_it_prints_with_and_no_more(cli: Cli, one: Path) -> None:
+    for call, used, unused in (
+        ([], "json", {"eraseblock.running", "cyclopts", "pathlib", "dataclasses"}),
+        (["--jobs", "1"], "eraseblock.running", {"eraseblock.outputs", "eraseblock.readings"}),
+    ):
+        run = cli("run", one, "--json", *call, PYTHONPROFILEIMPORTTIME="1")
+        assert run.returncode == 0
+        loaded = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
+        assert used in loaded
+        assert loaded.isdisjoint(unused | {"rich", "polars", "altair", "jinja2"})
 
 
 def test_a_terminal_gets_bold_names_and_its_own_width(

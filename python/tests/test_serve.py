@@ -7,8 +7,12 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +26,9 @@ DRIVE = (
     *("--device", "hbm-2010", "--set", "nand.blocks_per_plane=200", "--set", 'ftl.exported="16 MiB"'),
     *("--set", 'buffer.size="256 KiB"'),
 )
+# Certificates of an authority, and of a server and a client that it has signed; and of a stranger.
+CERTIFICATES = Path(__file__).parents[2] / "crates/serve/tests/certificates"
+STARTTLS = b"IHAVEOPT" + struct.pack(">II", 5, 0)
 
 
 @contextmanager
@@ -37,15 +44,42 @@ def served(image: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], 
                 process.kill()
 
 
+def port_of(said: str) -> int:
+    """The port that a server says it listens on."""
+    return int(said.rsplit(":", 1)[1])
+
+
+def trusting(own: str | None) -> ssl.SSLContext:
+    """TLS for a client that trusts the authority, and shows a certificate."""
+    context = ssl.create_default_context(cafile=str(CERTIFICATES / "ca-cert.pem"))
+    if own is not None:
+        context.load_cert_chain(CERTIFICATES / f"{own}-cert.pem", CERTIFICATES / f"{own}-key.pem")
+    return context
+
+
 class Client:
     """The oldest way to speak NBD, by hand."""
 
-    def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))
+    def __init__(self, at: Path | int, tls: ssl.SSLContext | None = None) -> None:
+        self.socket = socket.socket(socket.AF_UNIX if isinstance(at, Path) else socket.AF_INET)
+        self.socket.settimeout(60)
+        try:
+            self.size = self.choose(at, tls)
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def choose(self, at: Path | int, tls: ssl.SSLContext | None) -> int:
+        self.socket.connect(str(at) if isinstance(at, Path) else ("127.0.0.1", at))
         assert self.take(18)[:16] == b"NBDMAGICIHAVEOPT"
-        self.socket.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 1, 0))
-        self.size, _ = struct.unpack(">QH", self.take(10))
+        self.socket.sendall(struct.pack(">I", 3))
+        if tls is not None:
+            self.socket.sendall(STARTTLS)
+            assert struct.unpack(">QIII", self.take(20))[2] == 1, "the server has no TLS"
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
+        self.socket.sendall(b"IHAVEOPT" + struct.pack(">II", 1, 0))
+        size, _ = struct.unpack(">QH", self.take(10))
+        return int(size)
 
     def __enter__(self) -> Client:
         return self
@@ -110,7 +144,9 @@ def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
     other = refused("serve", "--image", str(image), *DRIVE, "--set", 'buffer.scheme="fab"')
     assert "another drive" in other
     assert "buffer.scheme" in other
-    assert "exclude each other" in refused("serve", "--image", str(image), "--socket", "a", "--port", "1")
+    for option in (("--port", "1"), ("--host", "127.0.0.1")):
+        assert "exclude each other" in refused("serve", "--image", str(image), "--socket", "a", *option)
+    assert "--tls" in refused("serve", "--image", str(image), "--tls-any-client")
     assert "expected 0 to 65535" in refused("serve", "--image", str(image), "--port", "70000")
     assert "--device or --config" in refused("image", "create", str(tmp_path / "x"))
     (tmp_path / "text").write_text("no image", encoding="utf-8")
@@ -147,6 +183,87 @@ def test_a_damaged_image_is_refused_scrubbed_and_exported(tmp_path: Path, cli: C
     assert json.loads(cli("image", "scrub", str(image), "--json").stdout)["given_up"] == []
     assert cli("image", "check", str(image)).returncode == 0
     assert "File exists" in cli("image", "export", str(image), str(raw)).stderr
+
+
+def test_other_machines_come_encrypted_or_where_that_is_said(cli: Cli, tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    at = ("--host", "0.0.0.0", "--port", "0")
+    exposed = cli("serve", "--image", str(image), *DRIVE, *at)
+    assert (exposed.returncode, exposed.stderr.count("\n")) == (2, 1)
+    assert "0.0.0.0 can be reached from other machines" in exposed.stderr
+    assert "--insecure" in exposed.stderr
+    assert "server-cert.pem: " in cli("serve", "--image", str(image), *DRIVE, "--tls", str(tmp_path)).stderr
+    assert not image.exists(), "nothing is made for a server that cannot be"
+    with served(image, *DRIVE, *at, "--insecure") as (process, said):
+        assert " at nbd://0.0.0.0:" in said
+        with Client(port_of(said)) as client:
+            client.ask(1, 0, data=b"in the clear")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    with served(image, *at, "--tls", str(CERTIFICATES)) as (process, said):
+        assert " at nbds://0.0.0.0:" in said
+        with Client(port_of(said), trusting("client")) as client:
+            assert client.ask(0, 0, 12) == b"in the clear"
+        for own in (None, "stranger"):
+            with pytest.raises((ssl.SSLError, ConnectionError), match=r"(?i)alert|reset"):
+                Client(port_of(said), trusting(own))
+        with pytest.raises(AssertionError, match="has gone"):
+            Client(port_of(said))
+    with served(image, "--tls", str(CERTIFICATES), "--tls-any-client") as (process, said):
+        assert " at nbds+unix:" in said
+        with Client(Path(f"{image}.sock"), trusting(None)) as client:
+            assert client.ask(0, 0, 12) == b"in the clear"
+
+
+def relayed(to: socket.socket, said: bytes, *options: str) -> str:
+    """What `openssl s_client` says through a connection when it is told so much at its terminal."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = ["openssl", "s_client", "-connect", f"127.0.0.1:{listener.getsockname()[1]}", *options]
+        client = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        near, _ = listener.accept()
+
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while part := source.recv(65536):
+                sink.sendall(part)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    pumps = [threading.Thread(target=pump, args=ends) for ends in ((near, to), (to, near))]
+    for one in pumps:
+        one.start()
+    assert client.stdin is not None
+    time.sleep(1)
+    client.stdin.write(said)
+    client.stdin.flush()
+    # Its input stays open until it has heard what comes of it.
+    time.sleep(2)
+    answer = client.communicate(timeout=60)[0].decode(errors="replace")
+    for one in pumps:
+        one.join()
+    near.close()
+    return answer
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_client_that_wants_to_negotiate_tls_again_is_refused(cli: Cli, tmp_path: Path) -> None:
+    image = tmp_path / "drive.img"
+    assert cli("image", "create", str(image), *DRIVE).returncode == 0
+    options = ("--port", "0", "--tls", str(CERTIFICATES), "--tls-any-client")
+    with served(image, *options) as (_, said), Client(port_of(said), trusting(None)) as other:
+        rude = socket.create_connection(("127.0.0.1", port_of(said)))
+        assert rude.recv(18, socket.MSG_WAITALL).startswith(b"NBDMAGIC")
+        rude.sendall(struct.pack(">I", 3) + STARTTLS)
+        rude.recv(20, socket.MSG_WAITALL)
+        answer = relayed(rude, b"R\n", "-tls1_2")
+        assert "RENEGOTIATING" in answer
+        assert "no renegotiation" in answer, answer[-2000:]
+        rude.close()
+        other.ask(1, 0, data=b"served all the time")
+        assert other.ask(0, 0, 19) == b"served all the time"
 
 
 @pytest.mark.skipif(shutil.which("nbdcopy") is None, reason="needs nbdcopy (apt-get install libnbd-bin)")
@@ -222,16 +339,18 @@ def write_on(client: Client) -> None:
         client.ask(1, turn % 16 << 20, data=bytes([turn + 1]) * (1 << 20))
 
 
-def test_a_drive_that_has_failed_says_what_it_has_done(tmp_path: Path) -> None:
-    image, report = tmp_path / "drive.img", tmp_path / "report.json"
-    drive = (*DRIVE, "--set", "nand.endurance=1", "--report", str(report))
+def test_a_drive_that_has_failed_says_what_it_has_done(cli: Cli, tmp_path: Path) -> None:
+    image, report, trace = tmp_path / "drive.img", tmp_path / "report.json", tmp_path / "day.ebt"
+    drive = (*DRIVE, "--set", "nand.endurance=1", "--report", str(report), "--record", str(trace))
     with served(image, *drive) as (process, _), Client(Path(f"{image}.sock")) as client:
         with pytest.raises(AssertionError, match="assert"):
             write_on(client)
         process.send_signal(signal.SIGTERM)
+        out, err = process.communicate()
         assert process.wait() == 1
-        assert process.stderr is not None
-        assert "the drive has failed, and can only be read" in process.stderr.read()
+        assert "the drive has failed, and can only be read" in err
+        assert f"requests are in {trace}" in out
+    assert cli("trace", "info", str(trace)).returncode == 0
     found = json.loads(report.read_text(encoding="utf-8"))
     assert found["failed"]
     assert found["drive"]["requests"]["completed"] > 16
@@ -269,3 +388,13 @@ def test_a_simulation_begins_with_what_a_server_has_left(cli: Cli, tmp_path: Pat
         run = cli(*compare, *(part for one in sets for part in ("--set", one)))
         assert run.returncode == 2, run
         assert why in run.stderr, run.stderr
+
+
+def test_the_page_of_served_drives_runs() -> None:
+    tool = Path(__file__).parents[2] / "tools" / "serve_guide.py"
+    done = subprocess.run(
+        [sys.executable, str(tool), "--small"], text=True, capture_output=True, timeout=500, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    ran = [line.split(" --set")[0] for line in done.stdout.splitlines() if line.startswith("eraseblock ")]
+    assert len(ran) > 14, done.stdout

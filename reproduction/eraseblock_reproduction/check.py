@@ -211,6 +211,8 @@ def check_facts(paper: Paper) -> None:
     for name in main.claims:
         if any(part.shows != data.RESULT for part in known.get(name, ())) or name not in known:
             raise DataError(f"[main]: `{name}` is no result")
+        if told := [other for part in known[name] for other in part.follows]:
+            raise DataError(f"[main]: `{name}` follows from {', '.join(told)}: name what it follows from")
     for name, quantity in main.charts:
         if (name and name not in paper.figures) or (quantity and quantity not in paper.quantities):
             raise DataError(f"[main]: there is no chart of `{quantity}` in figure `{name}`")

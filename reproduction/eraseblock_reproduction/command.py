@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -171,7 +172,12 @@ def reproduce(
     /,
     *,
     all_: Annotated[
-        bool, Parameter(name="--all", negative="", help="All figures of all papers, and what is beyond them.")
+        bool,
+        Parameter(
+            name="--all",
+            negative="",
+            help="All figures of all papers; what is beyond them and what verdicts hang on, as stored.",
+        ),
     ] = False,
     traces: Annotated[TraceOptions | None, Parameter(name="*")] = None,
     running: Annotated[RunOptions | None, Parameter(name="*")] = None,
@@ -193,7 +199,6 @@ def reproduce(
         figure: A figure or table of it, such as 4.1 or table1.1, or a study, pairs or nvme; all if left out.
     """
     from eraseblock_reproduction.answers import answers, failed
-    from eraseblock_reproduction.beyond.answers import run_studies
     from eraseblock_reproduction.plan import plan
     from eraseblock_reproduction.running import execute, runner
     from eraseblock_reproduction.traces import Survey, survey
@@ -218,7 +223,7 @@ def reproduce(
     if as_stored:
         hang = {**_stored(planned), **hang}
     found = answers(planned, hang)
-    beyond = run_studies(studies, handling, caller) if studies else []
+    beyond = _as_stored(studies) if all_ else _run(studies, handling, caller)
     _hand_out(found, beyond, handling.folder, results, brief=all_, fresh=bool(switched))
     errors = [*failed(found), *(error for study in beyond for error in study.errors)]
     for error in errors:
@@ -254,18 +259,49 @@ def _hand_out(
         out().print(f"report: {report}", soft_wrap=True, markup=False)
 
 
+def _as_stored(studies: Sequence[Study]) -> list[StudyAnswer]:
+    """Beside all papers, studies as they were stored: their runs take longer than those of all papers."""
+    from eraseblock_reproduction.beyond.answers import stored_studies
+
+    found = stored_studies(studies)
+    kept = {one.study.name for one in found}
+    for study in studies:
+        if study.name not in kept:
+            call = f"eraseblock reproduce {BEYOND} {study.name}"
+            say_error(f"{BEYOND} {study.name}: no outcome is stored; `{call}` makes one")
+    return found
+
+
+def _run(studies: Sequence[Study], handling: Handling, caller: CommandLine) -> list[StudyAnswer]:
+    """Run studies, and store what came out of each that has no failures."""
+    from eraseblock_reproduction.beyond import stored
+    from eraseblock_reproduction.beyond.answers import run_studies
+
+    found = run_studies(studies, handling, caller) if studies else []
+    for one in found:
+        if not one.errors:
+            stored.write(one.study, one.trials)
+    return found
+
+
 def _studied(planned: Plan, names: Collection[str], run: Running, *, whole: bool) -> dict[str, Sensitivity]:
     """What verdicts hang on, found out for these papers; of whole papers it is stored."""
     from eraseblock_reproduction import sensitivity
-    from eraseblock_reproduction.study import study
+    from eraseblock_reproduction.study import by_figures
 
     found = {}
     for name, figures in planned.by_paper.items():
         if name in names:
-            found[name] = study(figures, run)
+            paper = figures[0].paper
+            keep = partial(sensitivity.write_part, paper) if whole else _nowhere
+            found[name] = by_figures(figures, run, keep)
             if whole:
-                sensitivity.write(figures[0].paper, found[name])
+                sensitivity.write(paper, found[name])
     return found
+
+
+def _nowhere(_found: Sensitivity) -> None:
+    """What was found of one figure of a paper is told, and not stored."""
 
 
 def _stored(planned: Plan) -> dict[str, Sensitivity]:

@@ -35,7 +35,6 @@ SHOWS = (RESULT, EXAMPLE, CONSTRUCTION)
 NEEDS = {
     "flashsim": "needs FlashSim",
     "hardware": "needs hardware",
-    "served drive": "needs a served drive",
 }
 
 Table = Mapping[str, Any]
@@ -85,6 +84,8 @@ class Figure:
     note: str | None
     # Whether it is a worked example: its numbers can be told by hand.
     example: bool = False
+    # Whether each run is made twice, in the simulation and on a served drive.
+    served: bool = False
 
     @property
     def label(self) -> str:
@@ -329,6 +330,7 @@ def _figure(name: str, table: Table) -> Figure:
         reason=table.get("reason"),
         note=table.get("note"),
         example=table.get("example", False),
+        served=table.get("served", False),
     )
 
 

@@ -13,7 +13,7 @@ from eraseblock import Experiment, resolve
 from eraseblock_reproduction import data, workloads
 from eraseblock_reproduction.arithmetic import fields_of
 from eraseblock_reproduction.data import Claim, Figure, Paper
-from eraseblock_reproduction.selection import Run
+from eraseblock_reproduction.selection import DRIVE, SERVED, SIMULATED, Run
 from eraseblock_reproduction.traces import Survey
 from eraseblock_reproduction.workloads import Source, Take
 
@@ -117,8 +117,10 @@ def _runs(paper: Paper, figure: Figure, survey: Survey, take: Take) -> tuple[lis
                     continue
                 seen.add(experiment.text)
             settings: Mapping[str, Any] = {**config, "workload": name, "how": config["workload"]}
-            runs.append(Run(settings, source))
-            experiments.append(experiment)
+            ways = ({DRIVE: SIMULATED}, {DRIVE: SERVED}) if figure.served else ({},)
+            for way in ways:
+                runs.append(Run({**settings, **way}, source))
+                experiments.append(experiment)
     return runs, experiments
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eraseblock import EraseblockError, Experiment, InputError
+from eraseblock import EraseblockError, Experiment
 from eraseblock.toolkit import (
     Caller,
     Handling,
@@ -23,14 +23,13 @@ from eraseblock.toolkit import (
     content_key,
     engine,
     finished,
-    make_folder,
-    replace_file,
 )
+from eraseblock_reproduction.kept import Kept
 from eraseblock_reproduction.plan import Plan
+from eraseblock_reproduction.served.runs import serve
+from eraseblock_reproduction.slim import slim
 
 PROFILES_NAME = "workloads.json"
-# Parts of a record that no claim is about, and that are long.
-_LONG = ("series", "map", "histogram")
 
 Profile = Mapping[str, Any]
 
@@ -51,15 +50,7 @@ def execute(plan: Plan, handling: Handling | None = None, caller: Caller | None 
             outcome = found[plan.key(experiment)]
             run.record = outcome.record
             run.error = None if outcome.error is None else str(outcome.error)
-
-
-def slim(record: dict[str, Any]) -> dict[str, Any]:
-    """A record without what no claim and no plot is about."""
-    return {
-        key: slim(value) if isinstance(value, dict) and key != "config" else value
-        for key, value in record.items()
-        if key not in _LONG
-    }
+    serve(plan, handling, caller)
 
 
 def runner(handling: Handling, caller: Caller) -> Callable[[Sequence[Experiment]], list[Outcome]]:
@@ -94,7 +85,7 @@ def _read(plan: Plan, handling: Handling, caller: Caller) -> None:
                 keys[plan.key(experiment)] = key
     if not wanted:
         return
-    store = None if handling.folder is None else _Profiles(handling.folder, fresh=handling.fresh)
+    kept = Kept(handling.folder, PROFILES_NAME, fresh=handling.fresh)
     found: dict[str, Profile] = {}
     errors: dict[str, str] = {}
     with caller.watching(len(wanted)) as watcher, Pool(handling.jobs) as pool:
@@ -109,12 +100,11 @@ def _read(plan: Plan, handling: Handling, caller: Caller) -> None:
                 watcher.finished(index)
 
         calls = [
-            (_profile, (experiment, store, _watch(watcher, index, pool)))
+            (_profile, (experiment, kept, _watch(watcher, index, pool)))
             for index, experiment in enumerate(wanted.values())
         ]
         pool.each(calls, read)
-    if store is not None:
-        store.write()
+    kept.write()
     for one in plan.figures:
         if one.is_read:
             for run, experiment in zip(one.runs, one.experiments, strict=True):
@@ -133,14 +123,12 @@ def _watch(watcher: Watcher | None, index: int, pool: Pool) -> Progress:
     return progress
 
 
-def _profile(experiment: Experiment, store: _Profiles | None, watch: Progress) -> Profile:
-    key = "" if store is None else store.key(experiment)
-    known = None if store is None else store.known.get(key)
-    if known is None:
-        known = _slim_profile(characterise(experiment, progress=watch))
-    if store is not None:
-        store.known[key] = known
-    return known
+def _profile(experiment: Experiment, kept: Kept, watch: Progress) -> Profile:
+    key = _key(experiment)
+    if key not in kept.known:
+        kept.known[key] = _slim_profile(characterise(experiment, progress=watch))
+    found: Profile = kept.known[key]
+    return found
 
 
 def _slim_profile(info: dict[str, Any]) -> Profile:
@@ -149,36 +137,10 @@ def _slim_profile(info: dict[str, Any]) -> Profile:
     return info
 
 
-class _Profiles:
-    """What the folder knows of workloads, by the engine, the content of the trace, and how it is read."""
-
-    def __init__(self, folder: Path, *, fresh: bool) -> None:
-        make_folder(folder)
-        self._path = folder / PROFILES_NAME
-        self.known: dict[str, Profile] = {}
-        if self._path.exists():
-            try:
-                self.known = json.loads(self._path.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise InputError(
-                    f"{self._path}: not what this command writes ({error}); "
-                    "move it away, or name another folder"
-                ) from error
-        if not isinstance(self.known, dict) or not all(key.startswith('["') for key in self.known):
-            raise InputError(
-                f"{self._path}: not what this command writes; move it away, or name another folder"
-            )
-        if fresh:
-            self.known = {}
-
-    def key(self, experiment: Experiment) -> str:
-        """What a profile is found by."""
-        config = experiment.config
-        workload = {key: value for key, value in config["workload"].items() if key != "path"}
-        # The key of a run depends on the content of its trace.
-        content = content_key(experiment)
-        return json.dumps([engine(), workload, content if "path" in config["workload"] else ""])
-
-    def write(self) -> None:
-        """Keep them for the next time."""
-        replace_file(self._path, [json.dumps(self.known).encode()])
+def _key(experiment: Experiment) -> str:
+    """What a profile depends on."""
+    config = experiment.config
+    workload = {key: value for key, value in config["workload"].items() if key != "path"}
+    # The key of a run depends on the content of its trace.
+    content = content_key(experiment)
+    return json.dumps([engine(), workload, content if "path" in config["workload"] else ""])

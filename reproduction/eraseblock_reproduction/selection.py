@@ -13,6 +13,9 @@ from eraseblock_reproduction.workloads import Source
 
 # Settings in which runs of the same point differ.
 _SEEDS = re.compile(r"^(how\..*\.)?seed$")
+# What a run was made with, in figures that set a served drive beside the simulation.
+DRIVE = "drive"
+SIMULATED, SERVED = "simulated", "served"
 # What only calls a run something.
 _NAMES = ("name", "preset", "case")
 
@@ -39,6 +42,11 @@ class Run:
             found = _flat(self.settings)
             self._leaves = sorted((path, str(plain(one))) for path, one in found if path not in _NAMES)
         return self._leaves
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it is no simulation: its workload is played to a served drive."""
+        return self.settings.get(DRIVE) == SERVED
 
     @property
     def seed(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from eraseblock import InputError
@@ -127,6 +127,23 @@ class Sensitivity:
         }
 
 
+def joined(one: Sensitivity, other: Sensitivity) -> Sensitivity:
+    """What was found of some figures, and of others of the same paper."""
+    ways = dict(one.ways)
+    for name, way in other.ways.items():
+        if (known := ways.get(name)) is None:
+            ways[name] = way
+        else:
+            ways[name] = replace(
+                known,
+                figures=(*known.figures, *way.figures),
+                runs=known.runs + way.runs,
+                left_out=known.left_out + way.left_out,
+                errors=tuple(dict.fromkeys((*known.errors, *way.errors))),
+            )
+    return Sensitivity(other.engine, ways, {**one.claims, **other.claims}, one.pairs + other.pairs)
+
+
 def write(paper: Paper, found: Sensitivity) -> None:
     """Store it beside the paper's claims, a line for each way and each claim."""
     check_writable(paper.folder)
@@ -136,6 +153,13 @@ def write(paper: Paper, found: Sensitivity) -> None:
         rows = [f"  {_line(name)}: {_line(one)}" for name, one in table[key].items()]
         parts.append(f'"{key}": {{\n' + ",\n".join(rows) + "\n}")
     replace_file(paper.folder / STUDY_NAME, [("{\n" + ",\n".join(parts) + "\n}\n").encode()])
+
+
+def write_part(paper: Paper, found: Sensitivity) -> None:
+    """Store what was found so far, but not in the place of what another engine found of more claims."""
+    known = stored(paper)
+    if known is None or known.engine == found.engine or len(known.claims) <= len(found.claims):
+        write(paper, found)
 
 
 def stored(paper: Paper) -> Sensitivity | None:

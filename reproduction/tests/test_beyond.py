@@ -20,7 +20,8 @@ from eraseblock_reproduction.beyond.answers import StudyAnswer, answer, run_stud
 from eraseblock_reproduction.beyond.charts import charts_of
 from eraseblock_reproduction.beyond.contests import Bout, bouts, ends, part_of, relative
 from eraseblock_reproduction.beyond.hits import by_workload, hits_of, shares
-from eraseblock_reproduction.beyond.markdown import studies_page
+from eraseblock_reproduction.beyond.many import AS_GOOD, OPEN, WORSE
+from eraseblock_reproduction.beyond.markdown import section, studies_page
 from eraseblock_reproduction.beyond.record import study_json
 from eraseblock_reproduction.beyond.sentences import sentences, within
 from eraseblock_reproduction.beyond.study import Contest, Study, read, studies
@@ -137,7 +138,12 @@ def test_the_winner_is_told_from_others_by_their_differences() -> None:
     assert (found.best.name(BUFFERS), found.second.name(BUFFERS)) == ("a", "b")
     # Of `b` that is better in one part and worse in the others nobody knows.
     assert not found.is_decided
-    assert [place.name(BUFFERS) for place in found.places if place.as_good] == ["a", "b"]
+    assert {place.name(BUFFERS): place.stands for place in found.places} == {
+        "a": AS_GOOD,
+        "b": OPEN,
+        "c": WORSE,
+        "lru": WORSE,
+    }
     assert found.best.to_baseline is not None
     assert found.best.to_baseline.mean == pytest.approx(10 / 22)
     assert found.bound == 2
@@ -198,7 +204,7 @@ def test_more_hits_are_better_and_opt_bounds_them() -> None:
     assert found.best is not None
     # `a` and `b` have 27 each.
     assert [place.name(BUFFERS) for place in found.places] == ["a", "b", "lru", "none"]
-    assert [place.name(BUFFERS) for place in found.places if place.as_good] == ["a", "b"]
+    assert [place.stands for place in found.places] == [AS_GOOD, OPEN, WORSE, WORSE]
     assert not found.is_decided
     assert found.best.to_opt is not None
     assert found.best.to_opt.mean == pytest.approx(27 / 36)
@@ -400,12 +406,15 @@ def test_the_same_findings_are_told_everywhere(tiny: StudyAnswer, tmp_path: Path
     assert row[:3] == ("zipf", "page", best.name(BUFFERS))
     pairs = pairs_table(tiny)
     assert pairs is not None
-    page = "\n".join(studies_page([tiny]))
+    written = section(tiny)
+    page = "\n".join(studies_page([written]))
     [winners] = winners_tables(tiny)
     assert winners.rows[0][1].startswith(f"{best.name(BUFFERS)} ")
     for table in (pairs, winners, *standings_tables(tiny)):
         assert all(len(cells) == len(table.head) for cells in table.rows)
         assert table.title in page
+    # Each table is a file of its own beside the page.
+    assert list(written.data.values()) == list(written.tables)
     assert told[0] in page
     report = write([], tmp_path, [tiny]).read_text()
     assert "A tiny study" in report

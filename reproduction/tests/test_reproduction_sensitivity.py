@@ -21,7 +21,7 @@ from eraseblock_reproduction.finding import REPRODUCED
 from eraseblock_reproduction.plan import plan
 from eraseblock_reproduction.running import execute, runner
 from eraseblock_reproduction.sensitivity import Sensitivity, Under
-from eraseblock_reproduction.study import study
+from eraseblock_reproduction.study import by_figures, in_order, study
 from eraseblock_reproduction.switches import Variant, concerned
 from eraseblock_reproduction.traces import Survey
 from eraseblock_reproduction.verdicts import judge
@@ -228,6 +228,37 @@ def test_it_is_stored_beside_the_claims_and_reused(tmp_path: Path) -> None:
     (tmp_path / sensitivity.STUDY_NAME).write_text("{}")
     with pytest.raises(_core.InputError, match="not what `reproduce bplru --sensitivity` writes"):
         sensitivity.stored(paper)
+
+
+def test_figures_come_one_after_the_other_and_what_is_found_is_kept_after_each(tmp_path: Path) -> None:
+    paper = replace(data.paper("bplru"), switches=(SPEEDUP,))
+    # The claims that the paper is cited for are in Figure 17, not in 18.
+    assert paper.main is not None
+    assert "fig17-padding" in paper.main.claims
+    planned = plan([(paper, paper.figure(name)) for name in ("18", "17")], Survey())
+    fake = Faked(compensated)
+    for one in planned.figures:
+        for run_, experiment in zip(one.runs, one.experiments, strict=True):
+            run_.record = fake.record(experiment.config)
+    assert [one.figure.name for one in in_order(planned.figures)] == ["17", "18"]
+    kept: list[Sensitivity] = []
+    found = by_figures(planned.figures, fake, kept.append)
+    assert [{name[:5] for name in one.claims} for one in kept] == [{"fig17"}, {"fig17", "fig18"}]
+    assert kept[-1] == found
+    # Together they are what both at once are, but for the order of figures.
+    both = study(planned.figures, Faked(compensated))
+    assert (found.claims, found.pairs) == (both.claims, both.pairs)
+    for name, way in found.ways.items():
+        assert (way.runs, set(way.figures)) == (both.ways[name].runs, set(both.ways[name].figures))
+    # A part takes the place of what the same engine found, not of more that another one did.
+    paper = replace(paper, folder=tmp_path)
+    sensitivity.write(paper, replace(found, engine="another"))
+    sensitivity.write_part(paper, kept[0])
+    assert sensitivity.stored(paper) == replace(found, engine="another")
+    sensitivity.write_part(paper, found)
+    assert sensitivity.stored(paper) == found
+    sensitivity.write_part(paper, kept[0])
+    assert sensitivity.stored(paper) == kept[0]
 
 
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path) -> None:

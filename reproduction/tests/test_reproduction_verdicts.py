@@ -350,9 +350,9 @@ def test_claims_that_no_run_decides() -> None:
     needs = {"needs": "hardware", "reason": "a board"}
     found = finding(pair(1, 2), "ratio", left=A, right=B, value=0.5, **needs)
     assert (found.verdict, found.reason) == (UNDECIDED, "needs hardware: a board")
-    board = replace(FIGURE, needs="served drive", reason="a drive")
+    board = replace(FIGURE, needs="flashsim", reason="a simulator")
     found = judge(PAPER, board, claim("exact", value=1), [])
-    assert (found.verdict, found.reason) == (UNDECIDED, "needs a served drive: a drive")
+    assert (found.verdict, found.reason) == (UNDECIDED, "needs FlashSim: a simulator")
 
 
 def test_what_has_no_figure_is_not_decided() -> None:

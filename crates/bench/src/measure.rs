@@ -56,8 +56,7 @@ pub fn run(config: &DeviceConfig, mut load: Uniform, requests: u64) -> Result<Ru
         next.clear();
         next.extend((0..left.min(AHEAD as u64)).map(|_| load.request()));
         left -= next.len() as u64;
-        device.look_ahead(&next);
-        next.iter().try_for_each(|request| device.submit(request))?;
+        device.submit_all(&next).1?;
     }
     let report = device.finish()?;
     let served = Instant::now();

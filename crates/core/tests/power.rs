@@ -356,6 +356,11 @@ fn a_capacitor_that_is_too_small_is_refused() {
     built(&config).unwrap();
     config.buffer.hold_up = Some(Nanos(enough - 1));
     assert!(built(&config).is_err());
+    // Before anything can be saved, an erase may have to come to its end.
+    config.buffer.hold_up = Some(Nanos(enough));
+    let Nanos(erase) = config.nand.timing.erase;
+    config.nand.timing.erase = Nanos(erase.max(enough));
+    assert!(built(&config).is_err(), "{erase} ns of {enough}");
     config.buffer.hold_up = None;
     config.buffer.battery = true;
     assert!(built(&config).unwrap_err().to_string().contains("leave out one"));

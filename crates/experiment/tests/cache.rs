@@ -1,15 +1,13 @@
 //! Filled drives that are kept in a folder: whatever is there, the records are the same.
 
-mod support;
-
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::support::small_drive;
 use eraseblock_experiment::{Cache, How, Progress, Runner, registry_json, resolve};
 use serde_json::{Value, json};
-use support::small_drive;
 
 const WORKLOAD: &str = r#"
 [workload.generate]

@@ -5,14 +5,9 @@
 //! meant, which the changelog names. The runs are drawn from the registries: a new scheme adds its
 //! own.
 
-#[path = "golden/digest.rs"]
 mod digest;
-#[path = "golden/power.rs"]
 mod power;
-#[path = "golden/runs.rs"]
 mod runs;
-mod support;
-#[path = "golden/workload.rs"]
 mod workload;
 
 use std::collections::BTreeMap;

@@ -1,15 +1,13 @@
 //! Whole runs on a small drive: every buffer over every FTL, and what their records say.
 
-mod support;
-
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::support::small_drive;
 use eraseblock_experiment::{
     Experiment, How, Progress, Record, RunError, Runner, preset_names, registry_json, resolve, run,
 };
 use serde_json::Value;
-use support::small_drive;
 
 /// 8 MiB of flash behind two channels, half of it for the host.
 fn drive() -> String {

@@ -1,12 +1,8 @@
 //! A setting changes the results of some run, or is refused, or the record warns of it: none does
 //! nothing in silence.
 
-mod support;
-
-mod settings {
-    pub mod bases;
-    pub mod drawn;
-}
+mod bases;
+mod drawn;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,11 +10,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use drawn::{Setting, settings, values};
 use eraseblock_core::{buffer, ftl};
 use eraseblock_experiment::{Experiment, resolve, run};
 use serde_json::Value as Json;
-use settings::bases;
-use settings::drawn::{Setting, settings, values};
 
 /// Parts of a record that are not results: what was asked for, what it is called, how fast the
 /// simulator was, how large its state.

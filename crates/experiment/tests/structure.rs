@@ -1,13 +1,9 @@
 //! The source of each crate has one direction: no files use one another in a circle, and folders
 //! keep the order that ARCHITECTURE.md lists.
 
-#[path = "structure/circles.rs"]
 mod circles;
-#[path = "structure/order.rs"]
 mod order;
-#[path = "structure/paths.rs"]
 mod paths;
-#[path = "structure/source.rs"]
 mod source;
 
 use std::fs;

@@ -60,6 +60,8 @@ pub struct Connection {
     wanted: usize,
     /// New options and requests are refused.
     ends: bool,
+    /// The client has chosen the export.
+    chosen: bool,
 }
 
 impl Connection {
@@ -80,7 +82,8 @@ impl Connection {
         output.u16(FIXED_NEWSTYLE | NO_ZEROES);
         let agreed = Agreed { style: Style::Simple, contexts: false, client: 0 };
         let (state, input) = (State::Greeted, Input::default());
-        Self { export, state, agreed, security, input, output, skip: 0, wanted: 4, ends: false }
+        let (ends, chosen) = (false, false);
+        Self { export, state, agreed, security, input, output, skip: 0, wanted: 4, ends, chosen }
     }
 
     /// Where bytes that come may be put; never empty.
@@ -119,6 +122,11 @@ impl Connection {
     /// Whether requests can come by now.
     pub fn is_in_transmission(&self) -> bool {
         self.state == State::Transmission
+    }
+
+    /// Whether the client has chosen the export, and so been let in.
+    pub fn has_chosen(&self) -> bool {
+        self.chosen
     }
 
     /// Whether nothing more is read. What is in the output is still to be sent, and what was asked
@@ -243,6 +251,7 @@ impl Connection {
             &mut self.output,
         )?;
         self.input.skip(16 + length as usize);
+        self.chosen = next == Next::Transmission;
         self.state = match next {
             Next::Option => State::Options { seen: seen + 1 },
             Next::Tls if !self.input.unused().is_empty() => return Err(Fault::ClearAfterStart),
@@ -320,6 +329,11 @@ impl Connection {
         fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.agreed.style.data(&mut self.output, request, fill)
+    }
+
+    /// The same with bytes that are at hand.
+    pub fn found(&mut self, request: &Request, bytes: &[u8]) {
+        self.agreed.style.found(&mut self.output, request, bytes);
     }
 
     /// Which bytes are allocated, from the request's first byte on. They may end before the request

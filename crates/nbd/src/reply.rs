@@ -69,6 +69,22 @@ impl Style {
         fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let before = out.len();
+        self.data_head(out, request);
+        let from = out.len();
+        out.resize(from + request.length as usize, 0);
+        fill(&mut out[from..]).inspect_err(|_| out.truncate(before))
+    }
+
+    /// The same with bytes that are at hand.
+    #[inline]
+    pub(crate) fn found(self, out: &mut Vec<u8>, request: &Request, bytes: &[u8]) {
+        debug_assert_eq!(bytes.len() as u64, request.length);
+        self.data_head(out, request);
+        out.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn data_head(self, out: &mut Vec<u8>, request: &Request) {
         let length = request.length as u32;
         match self {
             Self::Simple => simple(out, request.cookie, 0),
@@ -80,9 +96,6 @@ impl Style {
                 out.u64(request.offset);
             }
         }
-        let from = out.len();
-        out.resize(from + length as usize, 0);
-        fill(&mut out[from..]).inspect_err(|_| out.truncate(before))
     }
 
     /// Which bytes are allocated, from the request's first one on. As the protocol wants it, what

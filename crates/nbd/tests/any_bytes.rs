@@ -1,6 +1,6 @@
 //! A client may say anything.
 
-use eraseblock_nbd::fuzzing::{BEGINNINGS, converse};
+use eraseblock_nbd::fuzzing::{BEGINNINGS, WITH_TLS, converse};
 use proptest::prelude::*;
 
 /// A request that may make sense.
@@ -53,21 +53,26 @@ fn option() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn random_bytes(start in 0usize..4, bytes in prop::collection::vec(any::<u8>(), 0..600), piece in 1usize..50) {
+    fn random_bytes(start in 0usize..8, bytes in prop::collection::vec(any::<u8>(), 0..600), piece in 1usize..50) {
         converse(start, &bytes, piece);
     }
 
     #[test]
-    fn options_in_any_order(options in prop::collection::vec(option(), 0..12), piece in 1usize..50) {
-        let outcome = converse(0, &[b"\0\0\0\x03", &options.concat()[..]].concat(), piece);
+    fn options_in_any_order(
+        tls in any::<bool>(),
+        options in prop::collection::vec(option(), 0..12),
+        piece in 1usize..50,
+    ) {
+        let start = if tls { WITH_TLS } else { 0 };
+        let outcome = converse(start, &[b"\0\0\0\x03", &options.concat()[..]].concat(), piece);
         // What is asked for before an export is chosen is no request.
         prop_assert!(outcome.requests.is_empty());
     }
 
     #[test]
     fn requests_of_any_kind(
-        (start, requests) in (1usize..4).prop_flat_map(|start| {
-            (Just(start), prop::collection::vec(request(start == 3), 0..12))
+        (start, requests) in (1usize..8).prop_flat_map(|start| {
+            (Just(start), prop::collection::vec(request(start % WITH_TLS == 3), 0..12))
         }),
         piece in 1usize..5000,
     ) {
@@ -77,8 +82,8 @@ proptest! {
 
     #[test]
     fn conversations_with_damage(
-        (start, requests) in (0usize..4).prop_flat_map(|start| {
-            (Just(start), prop::collection::vec(request(start == 3), 1..8))
+        (start, requests) in (0usize..8).prop_flat_map(|start| {
+            (Just(start), prop::collection::vec(request(start % WITH_TLS == 3), 1..8))
         }),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut in any::<prop::sample::Index>(),
@@ -90,7 +95,7 @@ proptest! {
             bytes[at] = byte;
         }
         bytes.truncate(cut.index(bytes.len()) + 1);
-        converse(0, &bytes, piece);
+        converse(start / WITH_TLS * WITH_TLS, &bytes, piece);
     }
 }
 
@@ -98,7 +103,7 @@ proptest! {
 #[test]
 fn each_byte_damaged() {
     for (start, beginning) in BEGINNINGS.iter().enumerate() {
-        let extended = start == 3;
+        let extended = start % WITH_TLS == 3;
         let magic: u32 = if extended { 0x21e4_1c71 } else { 0x2560_9513 };
         let mut bytes = beginning.to_vec();
         for command in 0..8u8 {
@@ -114,7 +119,7 @@ fn each_byte_damaged() {
             for byte in [0, 1, 0x7f, 0x80, 0xff, bytes[at] ^ 1] {
                 let mut damaged = bytes.clone();
                 damaged[at] = byte;
-                converse(0, &damaged, 7);
+                converse(start / WITH_TLS * WITH_TLS, &damaged, 7);
             }
         }
     }

@@ -140,13 +140,16 @@ fn forget_volumes(py: Python<'_>) {
 /// Runs one resolved experiment and returns its record as JSON; every decision of the buffer goes
 /// to the file `events`. With `share` other runs of this process can start from the same filled
 /// drive, which is kept for them; with `cache` other commands can, where filling it took long.
+/// `alone`: no other run is going to read the workload, so that one without time may serve it while
+/// it is read for the first time.
 /// `given` are the requests of a workload that a program holds, `scheme` makes a buffer scheme that
 /// it has written.
 ///
 /// `progress(phase, done, total)` is called about ten times a second; what it raises ends the run.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false, cache=true, given=None, scheme=None))]
+#[pyo3(signature = (experiment_json, base, verify=false, progress=None, events=None, share=false, cache=true, given=None, scheme=None, alone=false))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted from Python objects")]
+#[expect(clippy::fn_params_excessive_bools, reason = "Python gives them by name")]
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 fn run(
     py: Python<'_>,
@@ -159,12 +162,13 @@ fn run(
     cache: bool,
     given: Option<PyRef<'_, Requests>>,
     scheme: Option<Py<PyAny>>,
+    alone: bool,
 ) -> PyResult<String> {
     let mut one = read(&experiment_json, given.as_deref())?;
     let faults = scheme::bring(&mut one, scheme);
     let kept = if cache { Cache::of_user().map_err(errors::run)? } else { None };
     let events = events.as_deref().map(Path::new);
-    let how = How { verify, events, share, cache: kept.as_ref() };
+    let how = How { verify, events, share, alone, cache: kept.as_ref() };
     let run = |watch: Watch<'_>| RUNNER.run(&one, Path::new(&base), how, watch);
     Ok(faults.watched(py, progress, run)?.to_json())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use eraseblock_experiment::Experiment;
-use eraseblock_serve::{self as serve, Address, Drive, Http, Options, Ready};
+use eraseblock_serve::{self as serve, Address, Drive, Http, Options, Ready, Tls};
 use pyo3::prelude::*;
 
 use crate::errors::{self, InputError, SimulationError, guard};
@@ -69,7 +69,10 @@ fn image_export(py: Python<'_>, path: PathBuf, to: PathBuf) -> PyResult<()> {
 #[pyo3(from_item_all)]
 struct Served {
     socket: Option<PathBuf>,
+    host: Option<String>,
     port: u16,
+    tls: Option<(PathBuf, bool)>,
+    insecure: bool,
     sync: bool,
     pace: bool,
     record: Option<PathBuf>,
@@ -77,7 +80,7 @@ struct Served {
     http: Option<(u16, String)>,
 }
 
-/// Serves an image at a Unix socket, or at a port of this machine, until SIGTERM or SIGINT comes.
+/// Serves an image at a Unix socket or a port until SIGTERM or SIGINT comes.
 /// `prepare()` is called when nobody else can listen there, before the image is opened, and
 /// `ready(json)` when clients can come; both may raise. What the server has done comes back as JSON.
 #[pyfunction]
@@ -89,10 +92,15 @@ fn image_serve(
     prepare: Py<PyAny>,
     ready: Py<PyAny>,
 ) -> PyResult<Option<String>> {
-    let Served { socket, port, sync, pace, record, control, http } = options;
-    let address = socket.map_or(Address::Loopback(port), Address::Unix);
+    let Served { socket, host, port, tls, insecure, sync, pace, record, control, http } = options;
+    let address = match (socket, host) {
+        (Some(socket), _) => Address::Unix(socket),
+        (None, Some(host)) => Address::Tcp(host, port),
+        (None, None) => Address::loopback(port),
+    };
+    let tls = tls.map(|(folder, verify_peer)| Tls { folder, verify_peer });
     let http = http.map(|(port, page)| Http { port, page });
-    let options = Options { sync, pace, record, control, http, ..Options::at(address) };
+    let options = Options { address, tls, insecure, sync, pace, record, control, http };
     let raised = Mutex::new(None);
     let call = |callback: &Py<PyAny>, text: Option<String>| {
         let called = Python::attach(|py| match text {

@@ -55,8 +55,8 @@ pub enum Error {
     },
     /// Others than this machine could come, in the clear.
     #[error(
-        "{0} can be reached from other machines: name certificates with --tls-certificates, or let \
-         everybody who can reach it read and write the drive with --insecure"
+        "{0} can be reached from other machines: encrypt with --tls FOLDER, or let everybody who can \
+         reach it read and write the drive with --insecure"
     )]
     Exposed(String),
     /// Where clients should come, nobody can listen.

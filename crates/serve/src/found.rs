@@ -1,15 +1,18 @@
 //! What is found in an image: the medium that the drive's FTL rebuilds itself from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io;
+use std::ops::Range;
 
 use eraseblock_core::nand::media::{Content, Media, PageState};
 use eraseblock_core::nand::{Geometry, Oob};
+use eraseblock_core::support::chunks::Chunks;
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::image::checkpoint::{Head, Recorded};
 use crate::image::record::{Page, Record};
 use crate::image::{Entry, Image, Layout, State};
 
@@ -26,6 +29,8 @@ pub struct Found {
     pub compared: u64,
     /// Steps that have been programmed over the whole life of the image.
     pub steps: u64,
+    /// Blocks whose records were not read, since a checkpoint has told what they say.
+    pub told: u64,
 }
 
 /// What is damaged: no power cut leaves it so.
@@ -37,6 +42,8 @@ pub enum Damage {
     Bytes(Ppn),
     /// The entry of a block: how often it has been erased is not known.
     Entry(BlockId),
+    /// What the checkpoint that counts says of a block: its records say something else.
+    Checkpoint(BlockId),
 }
 
 impl Damage {
@@ -46,6 +53,7 @@ impl Damage {
             Self::Record(ppn) => format!("the record of flash page {ppn}"),
             Self::Bytes(ppn) => format!("the bytes of flash page {ppn}"),
             Self::Entry(block) => format!("the entry of block {block}"),
+            Self::Checkpoint(block) => format!("what the checkpoint says of block {block}"),
         }
     }
 }
@@ -67,8 +75,12 @@ pub struct Contents {
     pub damage: Vec<Damage>,
     /// Of each block.
     pub entries: Vec<Entry>,
+    /// Number of the last step that programmed a page of each block; 0: none.
+    pub last_steps: Vec<u64>,
+    /// The checkpoints that there are, by the places that they lie in.
+    pub checkpoints: Vec<(u32, Head)>,
     /// Length and checksum of each flash page's bytes; no length where nothing is written of them.
-    pub kept: Vec<(u32, u32)>,
+    pub kept: Chunks<(u32, u32)>,
     /// Pages that are torn, and not marked so.
     pub unmarked: Vec<Ppn>,
 }
@@ -111,8 +123,10 @@ impl Contents {
     }
 }
 
-/// Reads the records, and the bytes of pages as `compare` says. What cannot be read is told apart:
-/// what the loss of power or of the host explains, and damage.
+/// Reads the records, and the bytes of pages as `compare` says. Of blocks that have not been
+/// changed since a checkpoint, it says what their records do, and they are not read, unless `All`
+/// is to be compared. What cannot be read is told apart: what the loss of power or of the host
+/// explains, and damage.
 ///
 /// A page is lost where it may not have been on the host's disk: it was programmed after the last
 /// step that the state names, and its bytes are not those of its record; its record makes no sense,
@@ -134,13 +148,17 @@ pub fn read(
         found: Found::default(),
         damage: Vec::new(),
         entries: Vec::with_capacity(layout.blocks as usize),
-        kept: vec![(0, 0); layout.pages() as usize],
+        last_steps: vec![0; layout.blocks as usize],
+        checkpoints: image.checkpoints()?,
+        kept: Chunks::new(layout.pages() as usize, (0, 0)),
         unmarked: Vec::new(),
     };
+    let mut no_entry = HashSet::new();
     for (block, entry) in BlockId(0).onwards().zip(image.entries()?) {
         contents.entries.push(entry.unwrap_or_default());
         if entry.is_none() {
             contents.damage.push(Damage::Entry(block));
+            no_entry.insert(block);
         }
     }
     let mut reader = Reader {
@@ -151,20 +169,10 @@ pub fn read(
         contents,
         unit: geometry.program_pages,
         lists: HashMap::new(),
+        no_entry,
         page: vec![0; layout.page_bytes as usize],
     };
-    let mut block = (BlockId(0), Vec::new());
-    image.each_page(|ppn, page| {
-        let of = ppn.block(layout.pages_per_block);
-        if of != block.0 {
-            reader.block(block.0, &block.1)?;
-            block = (of, std::mem::take(&mut block.1));
-            block.1.clear();
-        }
-        block.1.push((ppn, page));
-        Ok(())
-    })?;
-    reader.block(block.0, &block.1)?;
+    reader.all()?;
     let mut contents = reader.contents;
     for (block, entry) in BlockId(0).onwards().zip(&contents.entries) {
         contents.media.found_erases(block, entry.erases);
@@ -181,9 +189,10 @@ struct Reader<'a> {
     compare: Compare,
     contents: Contents,
     unit: u32,
-    /// Numbers of tombstones' lists by those that they had, and their places in the order of
-    /// writes.
-    lists: HashMap<(u32, u64), u32>,
+    /// Numbers of tombstones' lists by their places in the order of writes.
+    lists: HashMap<u64, u32>,
+    /// Blocks whose entry is damaged.
+    no_entry: HashSet<BlockId>,
     page: Vec<u8>,
 }
 
@@ -201,8 +210,102 @@ enum Seen {
 }
 
 impl Reader<'_> {
+    /// Takes in all blocks.
+    fn all(&mut self) -> io::Result<()> {
+        let newest = self.contents.checkpoints.iter().max_by_key(|(_, head)| head.period).copied();
+        // It was written when that was on the host's disk.
+        self.state.steps = newest.map_or(0, |(_, head)| head.steps).max(self.state.steps);
+        if self.compare == Compare::All {
+            self.scan(BlockId(0)..BlockId(self.layout.blocks))?;
+            return newest.map_or(Ok(()), |(slot, head)| self.compare_with(slot, &head));
+        }
+        // The blocks from there on whose records have to be read.
+        let mut unread = BlockId(0);
+        for piece in 0..self.layout.pieces() {
+            let Some((slot, head)) = newest else { break };
+            let Some(blocks) = self.image.piece(slot, &head, piece)? else { continue };
+            for (block, told) in self.layout.blocks_of(piece).0.onwards().zip(blocks) {
+                if !self.holds(&head, block, &told) {
+                    continue;
+                }
+                self.scan(unread..block)?;
+                unread = block + 1;
+                self.contents.found.told += 1;
+                self.block(block, &told.pages)?;
+            }
+        }
+        self.scan(unread..BlockId(self.layout.blocks))
+    }
+
+    /// Compares what has been taken in with what a checkpoint says of it.
+    fn compare_with(&mut self, slot: u32, head: &Head) -> io::Result<()> {
+        for piece in 0..self.layout.pieces() {
+            let Some(blocks) = self.image.piece(slot, head, piece)? else { continue };
+            for (block, told) in self.layout.blocks_of(piece).0.onwards().zip(blocks) {
+                if self.holds(head, block, &told) && !self.says(block, &told) {
+                    self.contents.damage.push(Damage::Checkpoint(block));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the pages of a block are as told, as far as they are not damaged.
+    fn says(&self, block: BlockId, told: &Recorded) -> bool {
+        let Contents { media, kept, damage, .. } = &self.contents;
+        let mut told = told.pages.iter().peekable();
+        media.first_page(block).onwards().zip(media.block(block)).all(|(ppn, found)| {
+            let told = told.next_if(|(at, _)| *at == ppn).map(|(_, page)| page);
+            let same = match (found, told) {
+                (PageState::Erased, None) | (PageState::Torn, Some(Page::Torn(_))) => true,
+                (PageState::Done(found), Some(Page::Readable(record))) => {
+                    // Lists have numbers of their own in each medium.
+                    let list = found.content == Content::Tombstone;
+                    let lpn = if list { found.lpn } else { record.oob.lpn };
+                    *found == Oob { lpn, ..record.oob }
+                        && kept[ppn.index()] == (record.length, record.sum)
+                }
+                _ => false,
+            };
+            same || damage.iter().any(|damage| {
+                matches!(damage,
+                Damage::Record(at) | Damage::Bytes(at) if *at == ppn)
+            })
+        })
+    }
+
+    /// Whether a block's records say what a checkpoint does: it has not been changed since, and all
+    /// of it is known to be on the host's disk.
+    fn holds(&self, head: &Head, block: BlockId, told: &Recorded) -> bool {
+        let entry = &self.contents.entries[block.index()];
+        let known = if self.state.clean { u64::MAX } else { self.state.steps };
+        !self.no_entry.contains(&block)
+            && entry.changed < head.period
+            && entry.life == told.life
+            && told.last_step <= known
+    }
+
+    /// Takes in the records of these blocks.
+    fn scan(&mut self, blocks: Range<BlockId>) -> io::Result<()> {
+        let mut block = (blocks.start, Vec::new());
+        self.image.each_page(blocks, |ppn, page| {
+            let of = ppn.block(self.layout.pages_per_block);
+            if of != block.0 {
+                self.block(block.0, &block.1)?;
+                block.0 = of;
+                block.1.clear();
+            }
+            block.1.push((ppn, page));
+            Ok(())
+        })?;
+        self.block(block.0, &block.1)
+    }
+
     /// Takes in the pages of a block, which are in order.
     fn block(&mut self, block: BlockId, pages: &[(Ppn, Page)]) -> io::Result<()> {
+        if pages.is_empty() {
+            return Ok(());
+        }
         let entry = &mut self.contents.entries[block.index()];
         let lives = pages.iter().filter_map(|(_, page)| match page {
             Page::Readable(record) => Some(record.life),
@@ -245,8 +348,10 @@ impl Reader<'_> {
     /// Whether a page with a record is whole.
     fn look_at(&mut self, ppn: Ppn, record: Record) -> io::Result<Seen> {
         let Record { oob, step, length, sum, .. } = record;
-        let Contents { found, damage, .. } = &mut self.contents;
+        let Contents { found, damage, last_steps, .. } = &mut self.contents;
         found.steps = found.steps.max(step);
+        let last_step = &mut last_steps[ppn.block(self.layout.pages_per_block).index()];
+        *last_step = (*last_step).max(step);
         let is_new = !self.state.clean && step > self.state.steps;
         let own = matches!(oob.content, Content::Tombstone | Content::Map);
         if length == 0 || !(own || is_new || self.compare == Compare::All) {
@@ -305,7 +410,7 @@ impl Reader<'_> {
                 let mut oob = record.oob;
                 if take_own(media, &mut self.lists, &mut oob, &bytes, &self.layout) {
                     found.readable += 1;
-                    kept[ppn.index()] = (record.length, record.sum);
+                    kept.set(ppn.index(), (record.length, record.sum));
                     return media.program(ppn, oob).map_err(io::Error::other);
                 }
                 damage.push(Damage::Bytes(ppn));
@@ -320,7 +425,7 @@ impl Reader<'_> {
 /// tombstones are numbered anew, all copies of one alike.
 fn take_own(
     media: &mut Media,
-    lists: &mut HashMap<(u32, u64), u32>,
+    lists: &mut HashMap<u64, u32>,
     oob: &mut Oob,
     bytes: &[u8],
     layout: &Layout,
@@ -346,8 +451,7 @@ fn take_own(
     if !bytes.len().is_multiple_of(8) || !ranges.iter().all(fits) {
         return false;
     }
-    let number =
-        lists.entry((oob.lpn.0, oob.seq)).or_insert_with(|| media.write_down_trims(ranges));
+    let number = lists.entry(oob.seq).or_insert_with(|| media.write_down_trims(ranges));
     oob.lpn = Lpn(*number);
     true
 }

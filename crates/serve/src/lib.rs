@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod checkpoints;
 mod counts;
 mod drive;
 mod error;
@@ -13,7 +14,7 @@ mod record;
 mod server;
 mod store;
 
-pub use drive::{Checked, Drive, Failure, Glance, Info, Scrubbed};
+pub use drive::{Checked, Drive, Failure, Glance, Info, Scrubbed, Unfinished};
 pub use error::Error;
 pub use found::{Damage, Found};
 pub use image::{Event, State, Stop, Tape};

@@ -10,19 +10,24 @@
 //! The FTL knows places in advance: a page may be on its way to where it says. Until it has come,
 //! `places` says where its newest stored version is.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use eraseblock_core::nand::media::{Content, Media};
 use eraseblock_core::nand::{Cells, Oob};
+use eraseblock_core::support::chunks::Chunks;
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
+use crate::checkpoints::{Checkpoints, Known};
 use crate::counts::Counts;
 use crate::found::Contents;
 use crate::image::record::Record;
-use crate::image::{Entry, Image, RECORD, State};
+use crate::image::{Image, RECORD, State};
 use crate::ram::Ram;
+
+/// Blocks that are said to have been changed at once, at most.
+const AHEAD: usize = 32;
 
 /// Bytes of pages, in RAM and in the image.
 #[derive(Debug)]
@@ -30,13 +35,12 @@ pub struct Store {
     image: Image,
     ram: Ram,
     /// Where the newest stored version of each logical page is, as far as anything is stored of it.
-    places: Vec<Ppn>,
+    places: Chunks<Ppn>,
     /// How many pages of each block hold what counts.
     counts: Counts,
-    /// Length and checksum of each flash page's bytes; no length where nothing is written of them.
-    kept: Vec<(u32, u32)>,
-    /// Of each block: its erases, and its life.
-    entries: Vec<Entry>,
+    /// What is known of blocks and flash pages beside the medium.
+    known: Known,
+    checkpoints: Checkpoints,
     /// Steps programmed, over the whole life of the image.
     steps: u64,
     /// As it stands in the image.
@@ -47,9 +51,9 @@ pub struct Store {
     bytes: Vec<u8>,
     /// Bytes of a page of which a part is asked for.
     page: Vec<u8>,
-    /// Where what is stored has to last on the host's disk: blocks that have been erased, and need
-    /// not be so there.
-    unsure_erases: Option<BTreeSet<BlockId>>,
+    /// Where what is stored has to last on the host's disk: blocks whose entry has been changed,
+    /// and need not be so there; whether they have been erased.
+    unsure: Option<BTreeMap<BlockId, bool>>,
     /// The first thing that the host's disk did not take. Nothing has been written since.
     fault: Option<io::Error>,
 }
@@ -68,16 +72,16 @@ impl Store {
         let layout = *image.layout();
         Self {
             ram: Ram::new(layout.page_bytes as usize, layout.logical_pages),
-            places: Vec::new(),
+            places: Chunks::new(0, Ppn::NONE),
             counts: Counts::new(layout.blocks, layout.pages_per_block, layout.logical_pages),
-            kept: Vec::new(),
-            entries: Vec::new(),
+            known: Known::nothing(),
+            checkpoints: Checkpoints::new(&layout, &[], &[], false),
             steps: 0,
             state: State::default(),
             records: Vec::new(),
             bytes: Vec::new(),
             page: vec![0; layout.page_bytes as usize],
-            unsure_erases: None,
+            unsure: None,
             fault: None,
             image,
         }
@@ -85,21 +89,23 @@ impl Store {
 
     /// Power is gone: what is known beside the image, and the RAM, is void.
     pub fn let_go(&mut self) {
-        (self.places, self.kept, self.entries) = (Vec::new(), Vec::new(), Vec::new());
+        (self.places, self.known) = (Chunks::new(0, Ppn::NONE), Known::nothing());
     }
 
     /// Begins with an image that holds `contents`; the medium for the drive. With `sync`, what is
     /// stored is never only where it is going to be erased. What is in RAM stays there.
     pub fn restart(&mut self, contents: Contents, state: State, sync: bool) -> Media {
         let layout = *self.image.layout();
-        let Contents { media, found, entries, kept, .. } = contents;
-        self.places = vec![Ppn::NONE; layout.logical_pages as usize];
+        let Contents { media, found, entries, last_steps, kept, checkpoints, .. } = contents;
+        self.places = Chunks::new(layout.logical_pages as usize, Ppn::NONE);
         self.counts = Counts::new(layout.blocks, layout.pages_per_block, layout.logical_pages);
-        (self.kept, self.entries) = (kept, entries);
+        self.checkpoints = Checkpoints::new(&layout, &checkpoints, &entries, sync);
+        self.known = Known { entries, last_steps, kept };
         // Pages of later steps may have been lost: their numbers are not used again.
-        self.steps = found.steps.max(state.steps);
+        let on_disk = checkpoints.iter().map(|(_, head)| head.steps).max().unwrap_or(0);
+        self.steps = found.steps.max(state.steps).max(on_disk);
         self.state = state;
-        self.unsure_erases = sync.then(BTreeSet::new);
+        self.unsure = sync.then(BTreeMap::new);
         self.fault = None;
         for (ppn, oob) in media.records() {
             self.note_stored(ppn, oob, &media);
@@ -143,10 +149,18 @@ impl Store {
         self.state = State { clean: false, opened: self.state.opened + 1, ..self.state };
         let pages_per_block = self.image.layout().pages_per_block;
         for &ppn in torn {
-            self.image.tear(ppn, self.entries[ppn.block(pages_per_block).index()].life)?;
+            self.touch(ppn.block(pages_per_block))?;
+        }
+        if self.unsure.as_ref().is_some_and(|unsure| !unsure.is_empty()) {
+            self.image.sync()?;
+        }
+        for &ppn in torn {
+            let life = self.known.entries[ppn.block(pages_per_block).index()].life;
+            self.image.tear(ppn, life)?;
         }
         self.image.write_state(&self.state)?;
-        self.image.sync()
+        self.image.sync()?;
+        self.is_sure()
     }
 
     /// What has been written is on the host's disk when this returns, and the image says so.
@@ -155,25 +169,47 @@ impl Store {
     /// The disk does not take it.
     pub fn sync(&mut self) -> io::Result<()> {
         self.image.sync()?;
-        if let Some(erased) = &mut self.unsure_erases {
-            erased.clear();
+        if self.unsure.is_some() {
+            self.is_sure()?;
             self.state.steps = self.steps;
             self.image.write_state(&self.state)?;
+            self.checkpoints.synced(&self.image, self.steps)?;
         }
         Ok(())
     }
 
-    /// The drive ends, `time_ns` after it has been opened: everything is stored, and nothing is
-    /// under way.
+    /// All that has been written is on the host's disk. Where entries say that blocks have been
+    /// erased, their records can go: none of them is missing if the entry should be lost.
+    fn is_sure(&mut self) -> io::Result<()> {
+        if let Some(unsure) = &mut self.unsure {
+            for (block, erased) in std::mem::take(unsure) {
+                if erased {
+                    self.image.clear_records(block)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The drive ends, `time_ns` after it has been opened, and this is what the flash holds:
+    /// everything is stored, and nothing is under way.
     ///
     /// # Errors
     /// The image cannot be written.
-    pub fn end(&mut self, time_ns: u64) -> io::Result<()> {
+    pub fn end(&mut self, time_ns: u64, media: &Media) -> io::Result<()> {
+        self.checkpoints.write_all(&self.image, &self.known, media)?;
         self.image.sync()?;
+        self.is_sure()?;
+        self.checkpoints.synced(&self.image, self.steps)?;
         let time_ns = self.state.time_ns + time_ns;
         self.state = State { clean: true, steps: self.steps, time_ns, ..self.state };
         self.image.write_state(&self.state)?;
         self.image.sync()
+    }
+
+    /// A checkpoint is written whenever so many pages have been programmed.
+    pub fn checkpoint_every(&mut self, pages: u64) {
+        self.checkpoints.set_every(pages);
     }
 
     /// The drive has been filled, and its blocks count as erased so often.
@@ -181,10 +217,10 @@ impl Store {
     /// # Errors
     /// The image cannot be written.
     pub fn write_erases(&mut self, erases: &[u32]) -> io::Result<()> {
-        for (entry, &erases) in self.entries.iter_mut().zip(erases) {
+        for (entry, &erases) in self.known.entries.iter_mut().zip(erases) {
             entry.erases = erases;
         }
-        self.image.write_entries(self.entries.iter().copied())
+        self.image.write_entries(BlockId(0), &self.known.entries)
     }
 
     /// The first thing that the host's disk did not take, if there is one.
@@ -283,7 +319,7 @@ impl Store {
                 "version {version} of logical page {lpn} is neither in RAM nor on flash"
             )));
         };
-        let (length, sum) = self.kept[ppn.index()];
+        let (length, sum) = self.known.kept[ppn.index()];
         if length == 0 {
             bytes.fill(0);
             return Ok(());
@@ -311,28 +347,32 @@ impl Store {
     /// A version of a page is stored at `ppn`. A copy has the record of its source, and is the
     /// better of the two: the source may be erased.
     fn note_place(&mut self, ppn: Ppn, oob: &Oob, media: &Media) {
-        let place = &mut self.places[oob.lpn.index()];
+        let place = self.places[oob.lpn.index()];
         let newer = |old: &Oob| {
             (old.lpn, old.content) == (oob.lpn, Content::Host)
                 && (old.version, old.seq) > (oob.version, oob.seq)
         };
-        if place.is_none() || !media.oob(*place).is_some_and(newer) {
-            let before = std::mem::replace(place, ppn);
-            self.counts.moved(oob.lpn, before, ppn);
+        if place.is_none() || !media.oob(place).is_some_and(newer) {
+            self.places.set(oob.lpn.index(), ppn);
+            self.counts.moved(oob.lpn, place, ppn);
         }
     }
 
     /// The FTL is back after a power cut. Where several copies of a page were found, one counts:
     /// the one that it knows.
     pub fn settle_places(&mut self, place_of: impl Fn(Lpn) -> Option<Ppn>) {
-        for (lpn, place) in Lpn(0).onwards().zip(&mut self.places) {
-            match place_of(lpn) {
+        for lpn in Lpn(0).run(self.places.len() as u32) {
+            let place = self.places[lpn.index()];
+            // Where nothing is stored, the FTL has found nothing, and need not be asked.
+            let known = if place.is_none() { None } else { place_of(lpn) };
+            match known {
+                Some(known) if known == place => self.counts.moved(lpn, place, known),
                 Some(known) => {
-                    let before = std::mem::replace(place, known);
-                    self.counts.moved(lpn, before, known);
+                    self.places.set(lpn.index(), known);
+                    self.counts.moved(lpn, place, known);
                 }
                 // What is left of it was trimmed.
-                None => self.counts.trimmed(lpn, *place),
+                None => self.counts.trimmed(lpn, place),
             }
         }
     }
@@ -340,7 +380,7 @@ impl Store {
     /// Where the bytes of a page are that is being programmed.
     fn source(&self, oob: &Oob, media: &Media) -> Source {
         if !oob.from.is_none() {
-            return if self.kept[oob.from.index()].0 == 0 {
+            return if self.known.kept[oob.from.index()].0 == 0 {
                 Source::Nowhere
             } else {
                 Source::At(oob.from)
@@ -356,19 +396,22 @@ impl Store {
         let same = |found: &&Oob| (found.lpn, found.version) == (oob.lpn, oob.version);
         let found = if place.is_none() { None } else { media.oob(place).filter(same) };
         match found {
-            Some(_) if self.kept[place.index()].0 > 0 => Source::At(place),
+            Some(_) if self.known.kept[place.index()].0 > 0 => Source::At(place),
             _ => Source::Nowhere,
         }
     }
 
     fn program(&mut self, first: Ppn, records: &[Oob], media: &Media) -> io::Result<()> {
         let block = first.block(self.image.layout().pages_per_block);
-        // Else what was there before could have its record, and the bytes of these pages.
-        if self.unsure_erases.as_ref().is_some_and(|erased| erased.contains(&block)) {
+        self.touch(block)?;
+        // Else what was there before could have its record, and the bytes of these pages; or these
+        // records could be there, and the entry of a block that has not been changed.
+        if self.unsure.as_ref().is_some_and(|unsure| unsure.contains_key(&block)) {
             self.sync()?;
         }
-        let life = self.entries[block.index()].life;
+        let life = self.known.entries[block.index()].life;
         self.steps += 1;
+        self.known.last_steps[block.index()] = self.steps;
         self.records.clear();
         // Pages that follow one another are written at once.
         self.bytes.clear();
@@ -387,7 +430,7 @@ impl Store {
             let mut bytes = [0; RECORD];
             Record { oob: *oob, step: self.steps, length, sum, life }.encode(ppn, &mut bytes);
             self.records.extend_from_slice(&bytes);
-            self.kept[ppn.index()] = (length, sum);
+            self.known.kept.set(ppn.index(), (length, sum));
         }
         self.image.write(from, &self.bytes)?;
         self.image.write_records(first, &self.records)?;
@@ -396,6 +439,12 @@ impl Store {
             if oob.content == Content::Host {
                 self.ram.stored(oob.lpn, oob.version);
             }
+        }
+        let now = (self.unsure.is_some(), self.steps);
+        let whole = (&self.image, &self.known, media);
+        if let Some(steps) = self.checkpoints.programmed(records.len(), whole, now)? {
+            self.state.steps = self.state.steps.max(steps);
+            self.image.write_state(&self.state)?;
         }
         Ok(())
     }
@@ -421,7 +470,7 @@ impl Store {
             _ => match self.source(oob, media) {
                 Source::Nowhere => {}
                 Source::At(from) => {
-                    let (length, sum) = self.kept[from.index()];
+                    let (length, sum) = self.known.kept[from.index()];
                     self.bytes.resize(before + length as usize, 0);
                     self.image.read(from, &mut self.bytes[before..])?;
                     copied = Some(sum);
@@ -443,18 +492,40 @@ impl Store {
     }
 
     fn erase(&mut self, block: BlockId, erases: u32) -> io::Result<()> {
-        if self.unsure_erases.is_some() {
+        if self.unsure.is_some() {
             self.sync()?;
         }
-        let entry = &mut self.entries[block.index()];
-        *entry = Entry { erases, life: entry.life + 1 };
-        self.image.erase(block, *entry)?;
-        if let Some(erased) = &mut self.unsure_erases {
-            erased.insert(block);
-        }
         let pages = self.image.layout().pages_per_block;
-        let first = block.page(0, pages).index();
-        self.kept[first..first + pages as usize].fill((0, 0));
+        let entry = self.known.erased(block, erases, self.checkpoints.period(), pages);
+        self.image.write_entries(block, &[entry])?;
+        match &mut self.unsure {
+            Some(unsure) => _ = unsure.insert(block, true),
+            None => self.image.clear_records(block)?,
+        }
+        Ok(())
+    }
+
+    /// Before a block is changed, its entry says in which period that was: what checkpoints say of
+    /// it that began before is void. The same goes for erased blocks after it, which are likely to
+    /// be next.
+    fn touch(&mut self, block: BlockId) -> io::Result<()> {
+        let Known { entries, last_steps, .. } = &mut self.known;
+        let (first, period) = (block.index(), self.checkpoints.period());
+        if entries[first].changed == period {
+            return Ok(());
+        }
+        let fresh = |&at: &usize| last_steps[at] == 0 && entries[at].changed != period;
+        let most = entries.len().min(first + AHEAD);
+        let end = first + 1 + (first + 1..most).take_while(fresh).count();
+        for entry in &mut entries[first..end] {
+            entry.changed = period;
+        }
+        self.image.write_entries(block, &entries[first..end])?;
+        if let Some(unsure) = &mut self.unsure {
+            for block in block.run((end - first) as u32) {
+                unsure.entry(block).or_insert(false);
+            }
+        }
         Ok(())
     }
 

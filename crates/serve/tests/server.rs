@@ -3,6 +3,10 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "server/failing.rs"]
+mod failing;
+#[path = "server/hostile.rs"]
+mod hostile;
 #[path = "server/tls.rs"]
 mod tls;
 
@@ -367,6 +371,10 @@ fn power_is_cut_by_order_and_comes_back() {
                 model.step(&mut client, &mut rng).unwrap();
             }
             assert!(ordered(&path, r#"{"order": "power-cut"}"#)["done"]["pages"].is_u64());
+            // How late answers were begins anew, too.
+            let stats = ordered(&path, r#"{"order": "stats"}"#);
+            assert_eq!(stats["done"]["lateness_ns"], json!(null), "{options}");
+            assert_eq!(stats["done"]["drive"]["requests"]["completed"], 0);
             // The same connection goes on.
             model.power_was_cut(&mut client);
         }
@@ -579,6 +587,11 @@ fn whoever_takes_a_socket_over_waits_for_others_that_do() {
         flock(&other, FlockOperation::Unlock).unwrap();
         told.recv_timeout(Duration::from_secs(60)).unwrap();
     });
+    // Nor does it wait for ever.
+    flock(&other, FlockOperation::LockExclusive).unwrap();
+    let options = Options::at(Address::Unix(socket));
+    let refused = serve(&folder.path().join("none"), &options, || panic!("no socket"), |_| true);
+    assert!(refused.unwrap_err().to_string().contains("has locked the folder"));
 }
 
 /// Who sends a byte now and then is not waited for any longer than who sends none.

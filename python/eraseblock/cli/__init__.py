@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from eraseblock import _core, interrupts
-from eraseblock.cli import quick
+from eraseblock.cli import quick, straight
 from eraseblock.terminal.console import say_error
 
 
@@ -21,6 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             interrupts.end_at_once()
         if quick.answer(tokens):
             sys.stdout.flush()
+            return 0
+        if (single := straight.found(tokens)) is not None:
+            if own:
+                interrupts.raise_interrupts()
+            single.answer()
+            sys.stdout.flush()
+            if own:
+                interrupts.end_at_once()
             return 0
         from eraseblock.cli import dash
         from eraseblock.cli.app import build_app

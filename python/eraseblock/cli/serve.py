@@ -6,7 +6,7 @@ import json
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -22,11 +22,14 @@ Examples:
     eraseblock serve --image drive.img --device nvme-tlc
     eraseblock serve --image drive.img --socket /tmp/drive.sock
     eraseblock serve --image drive.img --port 10809 --sync
+    eraseblock serve --image drive.img --host 0.0.0.0 --tls certificates
     eraseblock serve --image drive.img --pace --record day.ebt
     eraseblock serve --image drive.img --http 9464
 
 Ctrl-C or SIGTERM answers what is under way, stores everything and ends.
 """
+# The port that is NBD's by agreement.
+_NBD = 10809
 
 
 def serve(
@@ -41,7 +44,30 @@ def serve(
         Path | None,
         Parameter(help="Unix socket, for its owner alone; default: the image's name and `.sock`."),
     ] = None,
-    port: Annotated[int | None, Parameter(help="Port of this machine instead; 0: any that is free.")] = None,
+    port: Annotated[
+        int | None, Parameter(help="Port instead; 0: any that is free. With --host, default: 10809.")
+    ] = None,
+    host: Annotated[
+        str | None,
+        Parameter(
+            help="Address or name of this machine at which the port is; default: 127.0.0.1. One that other "
+            "machines can reach needs --tls or --insecure."
+        ),
+    ] = None,
+    tls: Annotated[
+        Path | None,
+        Parameter(
+            help="Encrypt, with the certificates in this folder: server-cert.pem, server-key.pem, and "
+            "ca-cert.pem, which has to have signed each client's certificate."
+        ),
+    ] = None,
+    tls_any_client: Annotated[
+        bool, Parameter(negative="", help="Clients need no certificate: whoever can connect uses the drive.")
+    ] = False,
+    insecure: Annotated[
+        bool,
+        Parameter(negative="", help="Let other machines read and write the drive, without encryption."),
+    ] = False,
     sync: Annotated[
         bool,
         Parameter(
@@ -86,11 +112,9 @@ def serve(
     """
     from eraseblock import _core, images, interrupts
 
-    if socket is not None and port is not None:
-        raise _core.ConfigError("--socket and --port exclude each other; leave one of them out")
-    for option, number in (("--port", port), ("--http", http)):
-        if number is not None and not 0 <= number <= 0xFFFF:
-            raise _core.ConfigError(f"{option}: found {number}, expected 0 to 65535")
+    at = _address(image, socket, host, port, http)
+    if tls_any_client and tls is None:
+        raise _core.ConfigError("--tls-any-client: nothing is encrypted; name certificates with --tls")
     drive = images.drive_of(device, config, set_ or [])
     if drive is None and not image.exists():
         raise _core.InputError(f"{image}: no such image; name a drive with --device or --config to make one")
@@ -113,10 +137,12 @@ def serve(
             sys.stdout.write(f"what it does is at {found['page']}\n")
         sys.stdout.flush()
 
-    address = None if port is not None else str(socket or image.with_name(image.name + ".sock"))
     options: _core.ServeOptions = {
-        "socket": address,
-        "port": port or 0,
+        "socket": at[0],
+        "host": host,
+        "port": at[1],
+        "tls": None if tls is None else (str(tls), not tls_any_client),
+        "insecure": insecure,
         "sync": sync,
         "pace": pace,
         "record": None if record is None else str(record),
@@ -131,14 +157,42 @@ def serve(
             return
         if report is not None:
             report.write_text(ended + "\n", encoding="utf-8")
-        found = json.loads(ended)
-        if found["failed"] is not None:
-            raise _core.SimulationError(f"the drive has failed, and can only be read: {found['failed']}")
-        if found["recorded"] is not None:
-            sys.stdout.write(f"{found['recorded']} requests are in {record}\n")
-        if late := found["lateness_ns"]:
-            half, most, all_ = (f"{late[part] / 1000:.0f} us" for part in ("p50", "p99", "max"))
-            sys.stdout.write(f"answers were late by {half} (half), {most} (99 %), {all_} (all)\n")
+        _tell(json.loads(ended), record)
+
+
+def _address(
+    image: Path, socket: Path | None, host: str | None, port: int | None, http: int | bool | None
+) -> tuple[str | None, int]:
+    """The socket, or none and the port."""
+    from eraseblock import _core
+
+    for option, other in (("--port", port), ("--host", host)):
+        if socket is not None and other is not None:
+            raise _core.ConfigError(f"--socket and {option} exclude each other; leave one of them out")
+    for option, number in (("--port", port), ("--http", http)):
+        if number is not None and not 0 <= number <= 0xFFFF:
+            raise _core.ConfigError(f"{option}: found {number}, expected 0 to 65535")
+    if port is not None or host is not None:
+        return None, _NBD if port is None else port
+    return str(socket or image.with_name(image.name + ".sock")), 0
+
+
+def _tell(found: dict[str, Any], record: Path | None) -> None:
+    """Say how the server has ended."""
+    from eraseblock import _core
+
+    if found["recorded"] is not None and found["recording_failed"] is None:
+        sys.stdout.write(f"{found['recorded']} requests are in {record}\n")
+    if late := found["lateness_ns"]:
+        half, most, all_ = (f"{late[part] / 1000:.0f} us" for part in ("p50", "p99", "max"))
+        sys.stdout.write(f"answers were late by {half} (half), {most} (99 %), {all_} (all)\n")
+    wrong = {
+        "the drive has failed, and can only be read": found["failed"],
+        "what it was asked is not recorded": found["recording_failed"],
+    }
+    said = [f"{what}: {why}" for what, why in wrong.items() if why is not None]
+    if said:
+        raise _core.SimulationError("; ".join(said))
 
 
 def _port(asked: int) -> int:

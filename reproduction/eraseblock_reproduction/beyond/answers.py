@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from eraseblock.toolkit import Caller, Handling, Quiet
+from eraseblock.toolkit import Caller, Handling, Quiet, engine
+from eraseblock_reproduction.beyond import stored
 from eraseblock_reproduction.beyond.contests import Bout, bouts
 from eraseblock_reproduction.beyond.hits import Hits, hits_of
 from eraseblock_reproduction.beyond.study import Contest, Study
@@ -44,6 +45,8 @@ class StudyAnswer:
     trials: tuple[Trial, ...]
     results: tuple[Result, ...]
     seconds: float
+    # That made the runs; not always that of today, as outcomes are stored.
+    engine: str = ""
 
     @property
     def errors(self) -> list[str]:
@@ -86,11 +89,17 @@ def run_studies(
         start += len(some)
         engines = [outcome.record.get("engine") or {} for outcome in own if outcome.record]
         seconds = sum((one.get(part) or 0.0) for one in engines for part in ("wall_s", "fill_s"))
-        found.append(answer(study, trials_of(own), seconds))
+        found.append(answer(study, trials_of(own), seconds, engine()))
     return found
 
 
-def answer(study: Study, trials: Sequence[Trial], seconds: float = 0.0) -> StudyAnswer:
+def stored_studies(studies: Sequence[Study]) -> list[StudyAnswer]:
+    """Those that have a stored outcome, from that: nothing is run."""
+    kept = [(study, stored.stored(study)) for study in studies]
+    return [answer(study, one.trials, made_with=one.engine) for study, one in kept if one is not None]
+
+
+def answer(study: Study, trials: Sequence[Trial], seconds: float = 0.0, made_with: str = "") -> StudyAnswer:
     """Hold all contests of a study."""
     results = []
     for contest in study.contests:
@@ -102,7 +111,7 @@ def answer(study: Study, trials: Sequence[Trial], seconds: float = 0.0) -> Study
                 results.append(Result(contest, measure, held, hits=tuple(hits_of(held))))
             else:
                 results.append(Result(contest, measure, held, tuple(standings(held))))
-    return StudyAnswer(study, tuple(trials), tuple(results), seconds)
+    return StudyAnswer(study, tuple(trials), tuple(results), seconds, made_with)
 
 
 def _by_reason(found: Iterable[tuple[str, Trial]]) -> list[tuple[str, list[Trial]]]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from eraseblock_reproduction.beyond.many import AS_GOOD, OPEN, Together, standing, together
 from eraseblock_reproduction.beyond.study import Contest
 from eraseblock_reproduction.beyond.trials import Measure, Trial
 from eraseblock_reproduction.intervals import Estimate, estimate
 
-# Who is not shown to be worse than the best by more than this is as good.
+# Who is shown to be within this of the best is as good.
 MARGIN = 0.01
 
 
@@ -21,7 +22,8 @@ class Place:
 
     trial: Trial
     value: float
-    # Relative to the best; 1 is the best itself. None where the best has nothing to divide by.
+    # Relative to the best, with an interval that is right for all pairs of the contest together: the best was
+    # not known beforehand. 1 is the best itself. None where the best has nothing to divide by.
     to_best: Estimate | None
     to_baseline: Estimate | None
     # Of a figure of which more is better: relative to what knows the future, which has the most.
@@ -33,18 +35,16 @@ class Place:
         return str(getattr(self.trial.design, contest.of))
 
     @property
-    def as_good(self) -> bool:
-        """Whether it is not shown to be worse than the best."""
+    def stands(self) -> str:
+        """What it is to the best: shown to be as good, shown to be worse, or neither."""
         if self.to_best is None:
-            return self.value == 0
-        if self.more:
-            if self.value == 0:
-                # Nothing is not as good as something, however much that varies along the workload.
-                return False
-            high = self.to_best.mean if self.to_best.high is None else self.to_best.high
-            return high >= 1 - MARGIN
-        low = self.to_best.mean if self.to_best.low is None else self.to_best.low
-        return low <= 1 + MARGIN
+            return AS_GOOD if self.value == 0 else OPEN
+        return standing(self.to_best, MARGIN, more=self.more)
+
+    @property
+    def as_good(self) -> bool:
+        """Whether it is shown to be as good as the best."""
+        return self.stands == AS_GOOD
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,18 @@ def _bout(group: Sequence[Trial], contest: Contest, measure: Measure) -> Bout:
     base = next((one for one in rivals if getattr(one.design, contest.of) == contest.baseline), None)
     opt = next((one for one in known if one.offline and not one.distrust), None) if measure.more else None
 
+    held = _held(rivals, contest, measure)
+
+    def to_best(trial: Trial) -> Estimate | None:
+        if held is None or not trial.competes:
+            return relative(trial, rivals[0], measure) if rivals else None
+        return held.ratio(getattr(trial.design, contest.of), getattr(rivals[0].design, contest.of))
+
     def place(trial: Trial) -> Place:
         return Place(
             trial,
             trial.figures[measure.name].value,
-            to_best=relative(trial, rivals[0], measure) if rivals else None,
+            to_best=to_best(trial),
             to_baseline=relative(trial, base, measure) if base else None,
             to_opt=part_of(trial, opt, measure) if opt else None,
             more=measure.more,
@@ -187,3 +194,10 @@ def _bout(group: Sequence[Trial], contest: Contest, measure: Measure) -> Bout:
         offline=tuple(place(trial) for trial in known if trial.offline and not trial.distrust),
         out=tuple(trial for trial in group if not trial.competes and not trial.offline),
     )
+
+
+def _held(rivals: Sequence[Trial], contest: Contest, measure: Measure) -> Together | None:
+    """All that compete, by parts; None where one has other parts, or where nothing can vary."""
+    parts = {str(getattr(one.design, contest.of)): one.figures[measure.name].parts for one in rivals}
+    lengths = {len(some) for some in parts.values()}
+    return together(parts) if len(parts) > 1 and len(lengths) == 1 and min(lengths) > 1 else None

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from eraseblock_reproduction.beyond.answers import StudyAnswer
 from eraseblock_reproduction.beyond.charts import charts_of
+from eraseblock_reproduction.beyond.headline import headline, worth_table
 from eraseblock_reproduction.beyond.sentences import METHOD, sentences
 from eraseblock_reproduction.beyond.study import NAME, TITLE
 from eraseblock_reproduction.beyond.tables import contests_tables, pairs_table, standings_tables
@@ -33,7 +34,7 @@ def _marked(text: str) -> Markup:
 
 
 def _study(answer: StudyAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
-    pairs = pairs_table(answer)
+    tables = [worth_table(answer), pairs_table(answer), *standings_tables(answer)]
     numbers = []
     for chart in charts_of(answer):
         numbers.append((len(plots), chart.title))
@@ -44,9 +45,9 @@ def _study(answer: StudyAnswer, plots: list[dict[str, Any]]) -> dict[str, Any]:
         "asks": answer.study.asks,
         "note": _marked(answer.study.note),
         "errors": answer.errors,
-        "sentences": [_marked(one) for one in sentences(answer)],
+        "sentences": [_marked(one) for one in (*headline(answer), *sentences(answer))],
         "plots": numbers,
-        "standings": [*([pairs] if pairs else []), *standings_tables(answer)],
+        "standings": [table for table in tables if table is not None],
         "contests": contests_tables(answer),
         "refusals": [(reason, len(trials)) for reason, trials in answer.refusals],
         "distrusted": [

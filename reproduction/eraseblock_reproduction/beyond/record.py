@@ -7,7 +7,9 @@ from typing import Any
 
 from eraseblock_reproduction.beyond.answers import Result, StudyAnswer
 from eraseblock_reproduction.beyond.contests import Bout, Place, ends
+from eraseblock_reproduction.beyond.headline import headline
 from eraseblock_reproduction.beyond.hits import Share
+from eraseblock_reproduction.beyond.many import OPEN
 from eraseblock_reproduction.beyond.sentences import sentences
 from eraseblock_reproduction.beyond.study import Contest
 from eraseblock_reproduction.beyond.summary import Standing
@@ -22,6 +24,8 @@ def study_json(answer: StudyAnswer) -> dict[str, Any]:
         "asks": answer.study.asks,
         "note": answer.study.note,
         "runs": len(answer.trials),
+        "engine": answer.engine,
+        "headline": headline(answer),
         "sentences": sentences(answer),
         "refused": {reason: [vars(one.design) for one in some] for reason, some in answer.refusals},
         "failed": answer.errors,
@@ -77,6 +81,7 @@ def _bout_json(bout: Bout, *, full: bool) -> dict[str, Any]:
         table |= {"best": bout.best.name(bout.contest), "second": bout.second.name(bout.contest)}
         table |= {"decided": bout.is_decided, "bound": bout.bound}
         table["as_good"] = [one.name(bout.contest) for one in bout.places if one.as_good]
+        table["open"] = [one.name(bout.contest) for one in bout.places if one.stands == OPEN]
     if full:
         table["figures"] = [_place_json(one, bout.contest) for one in (*bout.places, *bout.offline)]
     return table

@@ -20,13 +20,17 @@ _FIRST = 3
 WORDS = {"buffer": "buffer", "ftl": "FTL", "load": "load", "workload": "workload"}
 
 METHOD = (
-    f"How to read the intervals: each run is cut into {PARTS} consecutive parts of equally many "
+    f"Each run is cut into {PARTS} consecutive parts of equally many "
     "requests, the same for all schemes, and the differences between two schemes, part by part, give "
     "Student's 95 % interval of their mean. It says how much the difference varies along this "
     "workload. It says nothing about other programs; the parts follow each other on one drive and are "
-    "not independent, and no correction is made for looking at many pairs. Geometric means over "
-    "workloads have an interval over the workloads: each counts once, however many contests it has. "
-    "That one is about other workloads of these kinds. Where a constant number of requests is always "
+    "not independent. Who is told from the best, and who is as good, goes by intervals that are right "
+    "for all pairs of a contest together (max-T), as nobody knew beforehand who would be best; as good is "
+    f"whose whole interval is within {100 * MARGIN:.0f} % of it. Other intervals are of one comparison "
+    "each. Geometric means over workloads have an interval over the workloads: each counts once, however "
+    "many contests it has. "
+    "That one is about other workloads of these kinds. Where cleverness pays is told by families of "
+    "workloads. Where a constant number of requests is always "
     "under way, the mean response time is that number times the time of the run, divided by the "
     "requests (Little's law): what the host waits for room in the buffer counts. Hits are given as a "
     "share of those of `opt`, which knows the future; what a part has more or less than that share makes "
@@ -335,8 +339,8 @@ def _of_runs(answer: StudyAnswer) -> Iterator[str]:
     distrusted = len(answer.distrusted)
     yield (
         f"{count} designs: {refused} are not built by the engine, {distrusted} have figures that are not to "
-        "be relied on and decide nothing. As good as the best is who is not shown to be more than "
-        f"{100 * MARGIN:.0f} % worse."
+        "be relied on and decide nothing. As good as the best is who is shown to be within "
+        f"{100 * MARGIN:.0f} % of it."
     )
 
 

@@ -52,6 +52,14 @@ class Study:
     options: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     # Settings of the loads under which all is run.
     loads: tuple[Mapping[str, Any], ...] = ({},)
+    # What contests are at, in groups by what they do: each with the FTLs or loads that are in it.
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # The family of each workload: those of the same kind of work are no independent witnesses.
+    families: Mapping[str, str] = field(default_factory=dict)
+
+    def family(self, workload: str) -> str:
+        """The kind of work that a workload is; one that has no family is one of its own."""
+        return self.families.get(workload, workload)
 
     def experiments(self, buffers: Sequence[str] | None = None) -> list[Experiment]:
         """All runs, or those of some buffers; a scheme that is registered later is among them by itself."""
@@ -87,8 +95,9 @@ def chosen(name: str | None) -> list[Study]:
 def read(path: Path) -> Mapping[str, Study]:
     """The studies of a file."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["studies"]
-        return {name: _study(name, table, path.parent) for name, table in tables.items()}
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        families = _families(tables.get("families", {}))
+        return {name: _study(name, table, path.parent, families) for name, table in tables["studies"].items()}
     except OSError as error:
         raise InputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
     except KeyError as error:
@@ -97,7 +106,17 @@ def read(path: Path) -> Mapping[str, Study]:
         raise InputError(f"{path}: {error}") from error
 
 
-def _study(name: str, table: Mapping[str, Any], folder: Path) -> Study:
+def _families(tables: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for family, workloads in tables.items():
+        for workload in workloads:
+            if workload in found:
+                raise ValueError(f"families: `{workload}` is in `{found[workload]}` and in `{family}`")
+            found[workload] = family
+    return found
+
+
+def _study(name: str, table: Mapping[str, Any], folder: Path, families: Mapping[str, str]) -> Study:
     contests: Sequence[Mapping[str, str]] = table["contests"]
     for contest in contests:
         for key in (contest["of"], contest["at"]):
@@ -105,6 +124,14 @@ def _study(name: str, table: Mapping[str, Any], folder: Path) -> Study:
                 raise ValueError(f"{name}: contests: there is no `{key}`{nearest(key, KEYS)}")
     every: Mapping[str, str] = table.get("every", {})
     options = table.get("options", {})
+    groups: Mapping[str, Sequence[str]] = table.get("groups", {})
+    if "ftl.mapping" in every:
+        members = [one for some in groups.values() for one in some]
+        for one in members:
+            if one not in known("ftls"):
+                raise ValueError(f"{name}: groups: there is no `{one}`{nearest(one, known('ftls'))}")
+        if groups and (left := [one for one in known("ftls") if members.count(one) != 1]):
+            raise ValueError(f"{name}: groups: each FTL is in one; not so: {', '.join(left)}")
     for key, schemes in options.items():
         if key not in every:
             raise ValueError(f"{name}: options: `{key}` takes no schemes here{nearest(key, list(every))}")
@@ -123,4 +150,6 @@ def _study(name: str, table: Mapping[str, Any], folder: Path) -> Study:
         named=tuple(table.get("named", ())),
         options=options,
         loads=tuple(table.get("loads", ({},))),
+        groups=groups,
+        families=families,
     )

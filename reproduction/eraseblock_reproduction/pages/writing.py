@@ -8,9 +8,8 @@ from pathlib import Path
 from eraseblock.toolkit import check_writable, make_folder, replace_file
 from eraseblock_reproduction.answers import PaperAnswer
 from eraseblock_reproduction.beyond.answers import StudyAnswer
-from eraseblock_reproduction.beyond.markdown import studies_page
+from eraseblock_reproduction.beyond.markdown import Section, section, studies_page, table_csv
 from eraseblock_reproduction.beyond.study import NAME as BEYOND
-from eraseblock_reproduction.beyond.study import TITLE
 from eraseblock_reproduction.pages.made import Made, made
 from eraseblock_reproduction.pages.overview import overview
 from eraseblock_reproduction.pages.paper import paper_page
@@ -29,12 +28,19 @@ def write_pages(papers: Sequence[PaperAnswer], path: Path, studies: Sequence[Stu
     for paper in papers:
         _write_paper(paper, folder, by)
     if studies:
-        _, *lines = studies_page(studies)
-        page = "\n".join([f"# {TITLE}\n", *lines, "", f"Made with {by.sentence}."]) + "\n"
-        replace_file(folder / f"{BEYOND}.md", [page.encode()])
+        write_studies([section(study) for study in studies], folder)
     # What was written by an earlier call stays there.
     with_beyond = (folder / f"{BEYOND}.md").exists()
     replace_file(path, [overview(papers, FOLDER_NAME, by, with_beyond=with_beyond).encode()])
+
+
+def write_studies(sections: Sequence[Section], folder: Path) -> None:
+    """Put the page of what is beyond the papers into a folder, and its long tables beside it."""
+    page = "\n".join(studies_page(sections)) + "\n"
+    replace_file(folder / f"{BEYOND}.md", [page.encode()])
+    for one in sections:
+        for file, table in one.data.items():
+            replace_file(folder / file, [table_csv(table).encode()])
 
 
 def _write_paper(paper: PaperAnswer, folder: Path, by: Made) -> None:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from eraseblock.toolkit import duration
 from eraseblock_reproduction.beyond.answers import StudyAnswer
+from eraseblock_reproduction.beyond.headline import headline, worth_table
 from eraseblock_reproduction.beyond.sentences import METHOD, sentences
 from eraseblock_reproduction.beyond.tables import Table, pairs_table, standings_tables
 
@@ -17,17 +18,19 @@ def print_study(console: Console, answer: StudyAnswer) -> None:
     """Print a study; every single contest is in the report and in the JSON."""
     console.print(Text.assemble((answer.study.title, "bold"), f": {answer.study.asks}"))
     console.print(Text(answer.study.note, "dim"))
-    pairs = pairs_table(answer)
-    for table in [*([pairs] if pairs else []), *standings_tables(answer)]:
-        console.print(_table(table))
+    for sentence in headline(answer):
+        console.print(Text(sentence))
+    tables = [worth_table(answer), pairs_table(answer), *standings_tables(answer)]
+    for table in tables:
+        if table is not None:
+            console.print(_table(table))
     for sentence in sentences(answer):
         console.print(Text(f"- {sentence}"))
     for reason, trials in answer.refusals:
         console.print(Text(f"{len(trials)} designs are refused: {reason}", "yellow"))
-    console.print(Text(METHOD, "dim"))
-    console.print(
-        Text(f"{len(answer.trials)} runs, {duration(1e9 * answer.seconds)} one after the other", "dim")
-    )
+    console.print(Text(f"How to read the intervals: {METHOD}", "dim"))
+    took = f", {duration(1e9 * answer.seconds)} one after the other" if answer.seconds else ""
+    console.print(Text(f"{len(answer.trials)} runs{took}; engine {answer.engine}", "dim"))
     console.print()
 
 

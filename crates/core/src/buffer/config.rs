@@ -23,8 +23,8 @@ pub struct BufferSection {
     #[serde(default, skip_serializing_if = "PowerLoss::is_none")]
     #[schemars(extend("default" = "none"))]
     pub power_loss: PowerLoss,
-    /// How long the capacitor of `power_loss` lets the drive go on: less than it takes to save a
-    /// full buffer is refused. Default: as long as that takes.
+    /// How long the capacitor of `power_loss` lets the drive go on: less than it takes to end what
+    /// the chips are doing and to save a full buffer is refused. Default: as long as that takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_up: Option<Nanos>,
     /// Replacement scheme.

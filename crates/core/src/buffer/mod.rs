@@ -239,9 +239,11 @@ impl Outcome {
     /// One page leaves: to flash if it is dirty.
     #[inline]
     pub fn evict_page(&mut self, page: Evicted, reason: Reason) {
-        let start = self.pages.len();
+        let (start, before) = (self.pages.len() as u32, self.answers.len() as u32);
         self.pages.push(page);
-        self.evict(start, if page.dirty { Action::Evict } else { Action::Drop }, reason);
+        let action = if page.dirty { Action::Evict } else { Action::Drop };
+        let end = start + 1;
+        self.evictions.push(Eviction { start, end, before, action, hint: None, reason });
     }
 
     /// The pages of an eviction.

@@ -51,6 +51,9 @@ struct NoBuffer;
 
 impl Buffer for NoBuffer {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
+        if span.count == 1 {
+            return out.answers.push(Answer::Bypass);
+        }
         out.answers.extend((0..span.count).map(|_| Answer::Bypass));
     }
 

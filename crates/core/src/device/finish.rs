@@ -8,8 +8,8 @@ use crate::config::EndOfRun;
 use crate::metrics::observer::{Moment, Occasion};
 use crate::metrics::report::{EndOfRun as EndOfRunFigures, Report};
 use crate::metrics::{Counters, Latency};
+use crate::support::clocks::NEVER;
 use crate::support::ids::Lpn;
-use crate::support::tournament::NEVER;
 
 impl Device {
     /// Folds all log blocks, at once.
@@ -74,6 +74,7 @@ impl Device {
             counters: self.backend.counters(),
             before: self.warmed_up.counters(),
             responses: self.requests.responses(),
+            bypassed: self.requests.bypassed(),
         });
         let paper_bytes = self.pipeline.buffer().paper_bytes();
         let end = self.end_of_run()?;

@@ -53,7 +53,7 @@ impl Device {
     pub(super) fn moment(&self, now: u64) -> Moment<'_> {
         let before = self.warmed_up.counters();
         let (counters, responses) = (self.backend.counters(), self.requests.responses());
-        Moment { now, counters, before, responses }
+        Moment { now, counters, before, responses, bypassed: self.requests.bypassed() }
     }
 
     /// Tells whoever looks what the buffer has decided.

@@ -2,7 +2,7 @@
 
 use super::backend::NOBODY;
 use super::{Device, DeviceError};
-use crate::support::tournament::NEVER;
+use crate::support::clocks::NEVER;
 
 impl Device {
     /// Begins collection in the units that ask for it. Without time it is done at once.

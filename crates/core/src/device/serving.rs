@@ -13,8 +13,8 @@ use crate::host::Request;
 use crate::metrics::report::EndOfRun;
 use crate::metrics::{Latency, Report};
 use crate::nand::{Cells, Flash, Geometry, Media, Stored};
+use crate::support::clocks::NEVER;
 use crate::support::ids::{Lpn, Ppn};
-use crate::support::tournament::NEVER;
 
 impl Device {
     /// An empty drive whose pages have bytes.

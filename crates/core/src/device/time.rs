@@ -6,8 +6,8 @@ use crate::config::Replay;
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Admission, Answered, Awaited, Moment, Progress};
 use crate::nand::Path;
+use crate::support::clocks::NEVER;
 use crate::support::ids::{Lpn, RequestId};
-use crate::support::tournament::NEVER;
 
 /// Requests that are worth being looked at before they come.
 pub const AHEAD: usize = 32;
@@ -27,6 +27,10 @@ impl Device {
         }
         self.pipeline.buffer().fetch(&pages[..count]);
         self.backend.mapping().fetch(&pages[..count]);
+        if self.pipeline.has_parked() {
+            let parked = |all, &lpn| all ^ self.pipeline.is_parked(lpn);
+            std::hint::black_box(pages[..count].iter().fold(false, parked));
+        }
     }
 
     /// Takes the next request of the workload. Time passes up to its admission.
@@ -70,11 +74,6 @@ impl Device {
             });
         }
         if self.backend.is_timed() {
-            let (first, _) = self.geometry.by_page().split(request.offset);
-            // The memory's latency passes while the events before the request are served.
-            let first = Lpn((first as u32).min(self.logical_pages - 1));
-            std::hint::black_box(self.backend.mapping().lookup(first));
-            std::hint::black_box(self.pipeline.is_parked(first));
             // Times run on from what came before the workload; an arrival before the last one
             // counts as simultaneous.
             let arrival = arrival.max(self.requests.last_arrival());
@@ -83,11 +82,9 @@ impl Device {
             } else {
                 self.wait_for_turn(arrival)
             };
-            if matches!(waited, Err(DeviceError::EndOfLife { .. })) {
-                // It has come, and will not be answered.
-                self.admit(request, arrival.min(self.backend.engine().now()));
+            if waited.is_err() {
+                return self.admit_at_end(request, arrival, waited);
             }
-            waited?;
             let arrival = if self.config.host.replay == Replay::Closed {
                 self.backend.engine().now()
             } else {
@@ -106,6 +103,7 @@ impl Device {
             counters: self.backend.counters(),
             before: self.warmed_up.counters(),
             responses: self.requests.responses(),
+            bypassed: self.requests.bypassed(),
         });
         if self.backend.flash().violation().is_some() || self.backend.engine().stored().is_some() {
             self.check_faults()?;
@@ -123,7 +121,23 @@ impl Device {
         Ok(())
     }
 
+    /// Time could not pass until a request's turn.
+    #[cold]
+    fn admit_at_end(
+        &mut self,
+        request: &Request,
+        arrival: u64,
+        waited: Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        if matches!(waited, Err(DeviceError::EndOfLife { .. })) {
+            // It has come, and will not be answered.
+            self.admit(request, arrival.min(self.backend.engine().now()));
+        }
+        waited
+    }
+
     /// A request is under way from now on.
+    #[inline(always)]
     fn admit(&mut self, request: &Request, arrival: u64) -> RequestId {
         self.requests.arrives(arrival);
         let now = self.backend.engine().now();
@@ -154,23 +168,26 @@ impl Device {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn check_request(&self, number: u64, request: &Request) -> Result<(), DeviceError> {
         let end = request.offset.checked_add(request.len);
         let fits = end.is_some_and(|end| end <= self.exported_bytes());
         let empty = request.len == 0 && request.op != Op::Flush;
-        if fits && !empty {
-            return Ok(());
-        }
+        if fits && !empty { Ok(()) } else { Err(self.refusal(number, request, empty)) }
+    }
+
+    #[cold]
+    fn refusal(&self, number: u64, request: &Request, empty: bool) -> DeviceError {
         let why = if empty {
             "it asks for no bytes".into()
         } else {
             format!("it ends beyond the drive's {} bytes", self.exported_bytes())
         };
-        Err(DeviceError::Request {
+        DeviceError::Request {
             number,
             what: format!("{:?} of {} bytes at {}", request.op, request.len, request.offset),
             why,
-        })
+        }
     }
 
     #[inline]
@@ -212,8 +229,16 @@ impl Device {
     }
 
     /// The same, of copies in RAM, too.
+    #[inline]
     fn condition_met(&mut self, id: RequestId) {
-        let Some(answered) = self.requests.condition_met(id, self.backend.engine().now()) else {
+        if self.requests.condition_met(id) {
+            self.answer(id);
+        }
+    }
+
+    /// All that a request waits for has come.
+    fn answer(&mut self, id: RequestId) {
+        let Some(answered) = self.requests.answer(id, self.backend.engine().now()) else {
             return;
         };
         self.backend.count().completed += 1;
@@ -242,13 +267,15 @@ impl Device {
         if !std::mem::replace(&mut self.idleness_noted, true) {
             self.note_idleness()?;
         }
-        if self.next_time() == NEVER
+        let mut next = self.next_time();
+        if next == NEVER
             && (self.pipeline.has_parked()
                 || (self.requests.under_way() > 0 && self.backend.engine().now() < time))
         {
             self.unstick()?;
+            next = self.next_time();
         }
-        if self.next_time() > time || self.next_time() == NEVER || self.only_starts_at(time) {
+        if next > time || next == NEVER || self.only_starts_at(time) {
             return Ok(false);
         }
         self.next()?;
@@ -385,20 +412,21 @@ impl Device {
         if self.backend.engine().watches_paths() {
             let paths = self.backend.take_paths();
             debug_assert_eq!(paths.len(), finished.len(), "a path for each tag");
-            for (tag, path) in finished.drain(..).zip(&paths) {
+            for (&tag, path) in finished.iter().zip(&paths) {
                 collected |= self.collect_one(tag, Some(path));
             }
         } else {
-            for tag in finished.drain(..) {
+            for &tag in &finished {
                 collected |= self.collect_one(tag, None);
             }
         }
+        finished.clear();
         self.finished = finished;
         collected
     }
 
     /// The same of one tag, and how its end came about.
-    #[inline]
+    #[inline(always)]
     fn collect_one(&mut self, tag: u32, path: Option<&Path>) -> bool {
         match Tag::of(tag) {
             Tag::Job(unit) => {

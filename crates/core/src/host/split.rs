@@ -48,17 +48,24 @@ impl Pages {
     /// `(first, count)` of each span: consecutive pages inside one logical block.
     #[inline]
     pub fn spans(self, geometry: &Geometry) -> impl Iterator<Item = (Lpn, u32)> + use<> {
-        let (mut at, end) = (self.first, self.first + self.count);
         let ppb = geometry.pages_per_block;
-        let mut room = ppb - geometry.split_logical(at).1;
-        std::iter::from_fn(move || {
-            (at < end).then(|| {
-                let first = at;
-                at = end.min(first + room);
-                room = ppb;
-                (first, at - first)
-            })
+        std::iter::successors(Some(self.first_span(geometry)), move |&span| {
+            self.next_span(span, ppb)
         })
+    }
+
+    /// The first of the spans.
+    #[inline]
+    pub fn first_span(&self, geometry: &Geometry) -> (Lpn, u32) {
+        let room = geometry.pages_per_block - geometry.split_logical(self.first).1;
+        (self.first, self.count.min(room))
+    }
+
+    /// The one after a span, in blocks of so many pages.
+    #[inline]
+    pub fn next_span(&self, (first, count): (Lpn, u32), ppb: u32) -> Option<(Lpn, u32)> {
+        let (at, end) = (first + count, self.first + self.count);
+        (at < end).then(|| (at, (end - at).min(ppb)))
     }
 }
 

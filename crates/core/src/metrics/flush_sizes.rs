@@ -105,9 +105,16 @@ impl Observer for FlushSizes {
 }
 
 /// Counts one more of a size.
+#[inline]
 fn count(sizes: &mut Vec<u64>, size: usize) {
-    if sizes.len() <= size {
-        sizes.resize(size + 1, 0);
+    match sizes.get_mut(size) {
+        Some(of_size) => *of_size += 1,
+        None => count_first(sizes, size),
     }
-    sizes[size] += 1;
+}
+
+#[cold]
+fn count_first(sizes: &mut Vec<u64>, size: usize) {
+    sizes.resize(size + 1, 0);
+    sizes[size] = 1;
 }

@@ -87,8 +87,13 @@ mod tests {
     /// What a metric reports that has seen nothing.
     fn reported(metric: Metric) -> Figures {
         let (counters, responses) = (Counters::default(), []);
-        let moment =
-            Moment { now: 0, counters: &counters, before: &counters, responses: &responses };
+        let moment = Moment {
+            now: 0,
+            counters: &counters,
+            before: &counters,
+            responses: &responses,
+            bypassed: &Latency::default(),
+        };
         let mut figures = Figures::default();
         metric.begin(&Drive::EXAMPLE).report(&moment, &mut figures);
         figures

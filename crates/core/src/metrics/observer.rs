@@ -16,6 +16,9 @@ use crate::support::ids::Lpn;
 pub enum Hears {
     /// It does.
     Yes,
+    /// Of the next one that comes when so many requests have been submitted; of
+    /// [`Observer::on_serve`] alone.
+    From(u64),
     /// It has no use for them. The device does not tell it of another one.
     No,
 }
@@ -172,6 +175,8 @@ pub struct Moment<'a> {
     /// Response times so far: of reads, of writes, of other requests; those of the warm-up are left
     /// out.
     pub responses: &'a [Latency],
+    /// Those among them of writes of which pages bypassed the buffer.
+    pub bypassed: &'a Latency,
 }
 
 impl Moment<'_> {

@@ -41,6 +41,8 @@ pub struct Observers {
     /// By event, the places of those who hear of it.
     listeners: [Vec<u32>; EVENTS],
     details: bool,
+    /// Nobody hears of a request that was served before so many have been submitted.
+    serve_from: u64,
 }
 
 impl Observers {
@@ -95,6 +97,7 @@ impl Observers {
     fn listen(&mut self) {
         let everybody: Vec<u32> = (0..self.all.len() as u32).collect();
         self.listeners.fill(everybody);
+        self.serve_from = 0;
         self.details = self.all.iter().any(|seat| seat.observer.reads_details());
     }
 
@@ -124,7 +127,7 @@ impl Observers {
                 continue;
             }
             match of(&mut **observer) {
-                Hears::Yes => at += 1,
+                Hears::Yes | Hears::From(_) => at += 1,
                 Hears::No => self.dismiss(event, at),
             }
         }
@@ -188,7 +191,7 @@ impl Observers {
         let mut at = 0;
         while let Some(&place) = self.listeners[Event::Access as usize].get(at) {
             match self.all[place as usize].observer.on_access(&decision, buffer)? {
-                Hears::Yes => at += 1,
+                Hears::Yes | Hears::From(_) => at += 1,
                 Hears::No => self.dismiss(Event::Access, at),
             }
         }
@@ -242,7 +245,43 @@ impl Observers {
     /// [`Observer::on_serve`].
     #[inline]
     pub fn on_serve(&mut self, moment: &Moment<'_>) {
-        self.tell(Event::Serve, |one| one.on_serve(moment));
+        if self.hear_of_serving(moment.counters.submitted) {
+            self.tell_of_serving(moment);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_of_serving(&mut self, moment: &Moment<'_>) {
+        let mut from = u64::MAX;
+        self.tell(Event::Serve, |one| {
+            let hears = one.on_serve(moment);
+            from = match hears {
+                Hears::Yes => 0,
+                Hears::From(submitted) => from.min(submitted),
+                Hears::No => from,
+            };
+            hears
+        });
+        self.serve_from = from;
+    }
+
+    /// Whether somebody hears of a request that has been served, the last of so many.
+    #[inline]
+    pub fn hear_of_serving(&self, submitted: u64) -> bool {
+        submitted >= self.serve_from
+    }
+
+    /// Whether somebody hears of each request: that it begins, what the buffer says of its pages,
+    /// or that it is answered.
+    pub fn hear_of_requests(&self) -> bool {
+        self.details
+            || [Event::Begin, Event::Access, Event::Answer].iter().any(|&e| self.is_heard(e))
+    }
+
+    /// Whether somebody hears of pages that leave the buffer.
+    #[inline]
+    pub fn hear_of_evictions(&self) -> bool {
+        self.is_heard(Event::Evict)
     }
 
     /// [`Observer::on_end`].
@@ -329,8 +368,13 @@ mod tests {
     fn what_was_seen_before_a_restart_does_not_count() {
         let mut observers = Observers::new(&DRIVE);
         let (counters, responses) = (super::super::Counters::default(), []);
-        let moment =
-            Moment { now: 0, counters: &counters, before: &counters, responses: &responses };
+        let moment = Moment {
+            now: 0,
+            counters: &counters,
+            before: &counters,
+            responses: &responses,
+            bypassed: &crate::metrics::Latency::default(),
+        };
         let sizes = |observers: &Observers| {
             let found = observers.figures(&moment);
             found.at("flush_pages.after_padding").is_some_and(|sizes| !sizes.is_null())

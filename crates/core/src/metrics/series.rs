@@ -213,7 +213,7 @@ impl Observer for Series {
         if moment.count(|c| c.submitted) >= self.next {
             self.note(Totals::at(moment));
         }
-        Hears::Yes
+        Hears::From(moment.before.submitted + self.next)
     }
 
     fn on_end(&mut self, moment: &Moment<'_>) -> Hears {

@@ -129,15 +129,19 @@ impl Chip {
         self.transfer - self.transfer * bytes.min(page_bytes) / page_bytes
     }
 
-    /// Time in which so many pages get from RAM to erased flash, spread over all dies: no less than
-    /// it takes, since no die is thought to program while another one's data are on their bus.
+    /// Time in which each die ends the step that is under way on it, and so many pages get from RAM
+    /// to erased flash, spread over all dies: no less than it takes, since no die is thought to work
+    /// while another one's data are on their bus.
     pub fn storing_ns(&self, geometry: &Geometry, pages: u64) -> u64 {
         let unit = u64::from(self.program_pages);
         let (dies, buses) = (u64::from(geometry.dies), u64::from(geometry.buses));
         let rounds = pages.div_ceil(unit).div_ceil(dies);
         let transfers = dies.div_ceil(buses) * (self.command + self.transfer * unit);
-        let slowest = self.program.iter().max().copied().unwrap_or(0);
-        rounds.saturating_mul(transfers + slowest)
+        let most = |times: &[u64]| times.iter().max().copied().unwrap_or(0);
+        let program = transfers + most(&self.program);
+        let read = transfers + most(&self.read);
+        let under_way = program.max(read).max(self.command + self.erase);
+        rounds.saturating_mul(program).saturating_add(under_way)
     }
 
     /// Whether pages of a block take different times.

@@ -165,7 +165,7 @@ impl Flash {
     }
 
     /// Programs pages `page..page + count` of `block`.
-    #[inline]
+    #[inline(always)]
     pub fn program(&mut self, block: BlockId, page: u32, count: u32) {
         let (end, next, pages) =
             (page + count, self.write_ptr[block.index()], self.geometry.pages_per_block);

@@ -199,6 +199,13 @@ impl Geometry {
         PlaneId(self.by_unit.split(block.0.into()).0 as u32)
     }
 
+    /// The unit that erase block `block` belongs to, and which of its blocks it is.
+    #[inline]
+    pub fn place_of(&self, block: BlockId) -> (PlaneId, u32) {
+        let (unit, place) = self.by_unit.split(block.0.into());
+        (PlaneId(unit as u32), place as u32)
+    }
+
     /// All units, in order.
     #[inline]
     pub fn all_units(

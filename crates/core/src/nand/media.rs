@@ -250,10 +250,19 @@ impl Media {
         &self.blocks[block.index()]
     }
 
+    /// Whether nothing has been programmed in a block since it was erased, as far as that is known
+    /// without a look at its pages.
+    pub fn is_untouched(&self, block: BlockId) -> bool {
+        Arc::ptr_eq(&self.blocks[block.index()], &self.erased)
+    }
+
     /// All pages that hold something that can be read, with their records, in order.
     pub fn records(&self) -> impl Iterator<Item = (Ppn, &Oob)> {
-        let pages = self.blocks.iter().flat_map(|block| block.iter());
-        Ppn(0).onwards().zip(pages).filter_map(|(ppn, page)| Some((ppn, page.oob()?)))
+        let blocks = BlockId(0).run(self.blocks.len() as u32);
+        let pages = blocks.filter(|&block| !self.is_untouched(block)).flat_map(|block| {
+            self.first_page(block).onwards().zip(self.blocks[block.index()].iter())
+        });
+        pages.filter_map(|(ppn, page)| Some((ppn, page.oob()?)))
     }
 
     /// Number of a block's first page.
@@ -387,14 +396,15 @@ impl Media {
     /// Power is back, and all that is known is what can be read: the order of writes goes on after
     /// the last one, and the newest version of a translation page is the newest that is there.
     pub fn power_up(&mut self) {
-        self.seq = 0;
-        self.maps.newest.fill(0);
-        for oob in self.blocks.iter().flat_map(|block| block.iter()).filter_map(PageState::oob) {
-            self.seq = self.seq.max(oob.seq).max(oob.opened);
+        let mut newest = vec![0; self.maps.newest.len()];
+        let mut seq = 0;
+        for (_, oob) in self.records() {
+            seq = oob.seq.max(oob.opened).max(seq);
             if oob.content == Content::Map {
-                let newest = &mut self.maps.newest[oob.lpn.index()];
-                *newest = (*newest).max(oob.version);
+                let newest: &mut u32 = &mut newest[oob.lpn.index()];
+                *newest = oob.version.max(*newest);
             }
         }
+        (self.seq, self.maps.newest) = (seq, newest);
     }
 }

@@ -5,6 +5,7 @@
 //! version stamps: the host's n-th write of a page is version n, a trim counts as one too.
 
 use super::media::{Content, Media, Oob, PageState};
+use crate::support::chunks::Chunks;
 use crate::support::ids::{BlockId, Lpn, Ppn};
 
 /// What is known of a logical page.
@@ -28,14 +29,15 @@ struct Page {
 /// The versions of each logical page. Its checks return the disagreement, if there is one.
 #[derive(Debug, Clone)]
 pub struct Shadow {
-    pages: Vec<Page>,
+    /// Takes memory where the host has written.
+    pages: Chunks<Page>,
     checked_reads: u64,
 }
 
 impl Shadow {
     /// A host that has written nothing.
     pub fn new(logical_pages: u32) -> Self {
-        Self { pages: vec![Page::default(); logical_pages as usize], checked_reads: 0 }
+        Self { pages: Chunks::new(logical_pages as usize, Page::default()), checked_reads: 0 }
     }
 
     /// Bytes held.
@@ -50,26 +52,26 @@ impl Shadow {
 
     /// The host writes a page: its new version.
     pub fn host_write(&mut self, lpn: Lpn) -> u32 {
-        let page = &mut self.pages[lpn.index()];
+        let page = self.pages.at_mut(lpn.index());
         page.host += 1;
         page.host
     }
 
     /// The host trims a page.
     pub fn host_trim(&mut self, lpn: Lpn) {
-        let page = &mut self.pages[lpn.index()];
+        let page = self.pages.at_mut(lpn.index());
         page.host += 1;
         page.trim = page.host;
     }
 
     /// A page kept through a power cut is about to be stored: the host had written it as `version`.
     pub fn host_wrote(&mut self, lpn: Lpn, version: u32) {
-        self.pages[lpn.index()].host = version;
+        self.pages.at_mut(lpn.index()).host = version;
     }
 
     /// A trim that was kept through a power cut: it had been the host's `version` of the page.
     pub fn host_trimmed(&mut self, lpn: Lpn, version: u32) {
-        let page = &mut self.pages[lpn.index()];
+        let page = self.pages.at_mut(lpn.index());
         (page.host, page.trim) = (version, version);
     }
 
@@ -92,14 +94,14 @@ impl Shadow {
 
     /// The FTL takes over a page's current version; what it stores for it.
     pub fn issue_write(&mut self, lpn: Lpn) -> u32 {
-        let page = &mut self.pages[lpn.index()];
+        let page = self.pages.at_mut(lpn.index());
         page.issued = page.host;
         page.issued
     }
 
     /// The FTL takes over a page as the host had written it by `version`.
     pub fn issue_version(&mut self, lpn: Lpn, version: u32) {
-        self.pages[lpn.index()].issued = version;
+        self.pages.at_mut(lpn.index()).issued = version;
     }
 
     /// The host reads page `lpn` from flash; `found` says whether the FTL knows a place for it.
@@ -161,7 +163,7 @@ impl Shadow {
     /// RAM, there.
     #[inline]
     pub fn add_copy(&mut self, lpn: Lpn, version: u32) {
-        let page = &mut self.pages[lpn.index()];
+        let page = self.pages.at_mut(lpn.index());
         if version > page.stored {
             (page.stored, page.copies) = (version, 1);
         } else if version == page.stored {
@@ -171,7 +173,7 @@ impl Shadow {
 
     /// The copy in RAM is gone, now that the page is in flash.
     pub fn drop_copy(&mut self, lpn: Lpn, version: u32) {
-        let page = &mut self.pages[lpn.index()];
+        let page = self.pages.at_mut(lpn.index());
         page.copies -= u32::from(version == page.stored);
     }
 
@@ -184,7 +186,7 @@ impl Shadow {
         if oob.content != Content::Host {
             return Ok(());
         }
-        let page = &mut self.pages[oob.lpn.index()];
+        let page = self.pages.at_mut(oob.lpn.index());
         if oob.version != page.stored {
             return Ok(());
         }
@@ -202,7 +204,10 @@ impl Shadow {
     /// Goes on from what a power cut left. What the flash holds counts as what the host wrote: the
     /// test that cut the power knows better and compares.
     pub fn restart(&mut self, media: &Media, trims: &[u32]) {
-        self.pages = trims.iter().map(|&trimmed| Page { trimmed, ..Page::default() }).collect();
+        self.pages = Chunks::new(trims.len(), Page::default());
+        for (lpn, &trimmed) in Lpn(0).onwards().zip(trims).filter(|&(_, &trimmed)| trimmed > 0) {
+            self.pages.at_mut(lpn.index()).trimmed = trimmed;
+        }
         let is_trim = |(_, oob): &(Ppn, &Oob)| oob.content == Content::Tombstone;
         // Only a trim is compared with it: without one, it is not worth going over the drive for.
         let compared = media.records().any(|found| is_trim(&found));
@@ -211,7 +216,7 @@ impl Shadow {
             if oob.content != Content::Host {
                 continue;
             }
-            let page = &mut self.pages[oob.lpn.index()];
+            let page = self.pages.at_mut(oob.lpn.index());
             // A page may be written again as it was, to complete a block: same version, later in
             // the order.
             if oob.version > page.stored {
@@ -227,7 +232,7 @@ impl Shadow {
             for &(first, count) in media.trims(oob.lpn.0) {
                 for lpn in first.run(count) {
                     if oob.seq > newest[lpn.index()] {
-                        let page = &mut self.pages[lpn.index()];
+                        let page = self.pages.at_mut(lpn.index());
                         page.host = page.stored + 1;
                         page.trim = page.host;
                     }
@@ -239,7 +244,11 @@ impl Shadow {
     /// Recovery is over, and has `found` a place for some pages. One that is gone because it had
     /// been trimmed is blank.
     pub fn recovered(&mut self, found: impl Fn(Lpn) -> bool) {
-        for (lpn, page) in Lpn(0).onwards().zip(&mut self.pages) {
+        for lpn in Lpn(0).run(self.pages.len() as u32) {
+            if self.pages[lpn.index()].trimmed == 0 {
+                continue;
+            }
+            let page = self.pages.at_mut(lpn.index());
             let trimmed = std::mem::take(&mut page.trimmed);
             if trimmed > page.stored && !found(lpn) {
                 (page.host, page.trim) = (trimmed, trimmed);

@@ -77,6 +77,12 @@ impl<T: Copy> Chunks<T> {
         self.parts[i / PART].get_mut()[i % PART] = value;
     }
 
+    /// Element `i`, to be changed.
+    #[inline]
+    pub fn at_mut(&mut self, i: usize) -> &mut T {
+        &mut self.parts[i / PART].get_mut()[i % PART]
+    }
+
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.range(0..self.len)

@@ -34,6 +34,14 @@ impl Minima {
         self.levels[0][i]
     }
 
+    /// Gives leaf `i` a new value, if it takes part.
+    #[inline]
+    pub fn update(&mut self, i: usize, value: u16) {
+        if self.levels[0][i] != ABSENT {
+            self.set(i, value);
+        }
+    }
+
     /// Gives leaf `i` a new value. O(log n), mostly O(1) when it falls.
     #[inline]
     pub fn set(&mut self, i: usize, value: u16) {

@@ -5,6 +5,7 @@ pub mod bits;
 pub mod bulk;
 pub mod chunks;
 pub mod classes;
+pub mod clocks;
 pub mod divide;
 pub mod frequency;
 pub mod heap;
@@ -17,7 +18,6 @@ pub mod persist;
 pub mod registry;
 pub mod roomy;
 pub mod sketch;
-pub mod tournament;
 pub mod units;
 
 /// "No such index" in every `u32` index of this crate.

@@ -5,7 +5,7 @@
 
 use eraseblock_core::config::NandConfig;
 use eraseblock_core::nand::{Chip, Engine, FlashOp, Geometry, JoinId, Plan, Stored};
-use eraseblock_core::support::tournament::NEVER;
+use eraseblock_core::support::clocks::NEVER;
 
 /// When an operation is issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod given;
 mod images;
 mod info;
 mod laws;
+mod once;
 mod record;
 mod session;
 mod splits;
@@ -68,6 +69,9 @@ pub struct How<'a> {
     pub events: Option<&'a Path>,
     /// Other runs of this runner may start from the same filled drive: keep it for them.
     pub share: bool,
+    /// No other run is going to read the workload: one without time may serve it while it is read
+    /// for the first time.
+    pub alone: bool,
     /// Where filled drives are kept for other commands.
     pub cache: Option<&'a Cache>,
 }
@@ -75,7 +79,7 @@ pub struct How<'a> {
 /// What a record calls the format of a workload that no file holds.
 const GENERATED: &str = "generated";
 
-/// Requests between two reports of progress.
+/// Requests between two reports of progress, a multiple of [`AHEAD`].
 const REPORT_EVERY: u64 = 4096;
 
 /// What decides a run's record, known before it runs.
@@ -201,6 +205,21 @@ impl Runner {
         let mut device = ready.map_or_else(|| Device::new(&config, options), Ok)?;
         let begun = image.as_ref().map(|found| found.sha256.as_str());
         let device_idle = device.idle_settings();
+        if how.alone && !is_filled && once::suits(experiment, how, &device) {
+            let served = once::serve(experiment, base, device, how.cache, &mut report)?;
+            if let Some(once::Served { workload, fitted, figures, engine }) = served {
+                return closed(
+                    experiment,
+                    (&workload, None),
+                    &fitted,
+                    &figures,
+                    device_idle,
+                    engine,
+                );
+            }
+            // Something is not as it mostly is, or wrong: found out step by step.
+            device = Device::new(&config, options)?;
+        }
         let mut read = |passed| report("read", passed, 0).is_ok();
         let (workload, file) = self.workloads.get(&experiment.workload, base, &mut read)?;
         let shape = DriveShape {
@@ -261,7 +280,7 @@ impl Runner {
         let start = Instant::now();
         let mut submitted = 0;
         let (mut requests, mut next) = (fitted.requests(), Vec::with_capacity(AHEAD));
-        'run: loop {
+        loop {
             next.clear();
             // Those before a fault of the trace are served.
             let mut fault = None;
@@ -274,17 +293,15 @@ impl Runner {
                     }
                 }
             }
-            device.look_ahead(&next);
-            for request in &next {
-                if submitted % REPORT_EVERY == 0 {
-                    report("replay", submitted, total)?;
-                }
-                submitted += 1;
-                match device.submit(request) {
-                    // The drive wore out: what it did until then is the result.
-                    Err(DeviceError::EndOfLife { .. }) => break 'run,
-                    result => result?,
-                }
+            if submitted % REPORT_EVERY == 0 {
+                report("replay", submitted, total)?;
+            }
+            let (taken, served) = device.submit_all(&next);
+            submitted += taken as u64;
+            match served {
+                // The drive wore out: what it did until then is the result.
+                Err(DeviceError::EndOfLife { .. }) => break,
+                served => served?,
             }
             if let Some(error) = fault {
                 return Err(error.into());

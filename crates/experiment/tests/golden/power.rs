@@ -5,8 +5,8 @@ use eraseblock_core::support::ids::Lpn;
 use eraseblock_experiment::resolve;
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
-use crate::workload;
+use super::digest::Digest;
+use super::workload;
 
 /// Completions of flash operations after which power fails.
 const CUTS: [u64; 4] = [40, 300, 900, 1_500];

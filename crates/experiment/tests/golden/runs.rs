@@ -8,9 +8,9 @@ use std::path::Path;
 use eraseblock_experiment::{Cache, How, Runner, preset_names, registry_json, resolve};
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
+use super::digest::Digest;
+use super::{power, workload};
 use crate::support::small_drive;
-use crate::{power, workload};
 
 /// 8 MiB of flash behind two channels, half of it for the host.
 fn drive() -> String {
@@ -55,7 +55,7 @@ impl Run {
             Err(error) => panic!("{}: {error}", self.name),
         };
         let log = folder.join(format!("{}.jsonl", self.name.replace(['/', ' ', '='], "-")));
-        let how = How { verify: false, events: Some(&log), share: true, cache };
+        let how = How { events: Some(&log), share: true, cache, ..How::default() };
         match runner.run(&experiment, folder, how, &mut |_| ControlFlow::Continue(())) {
             Ok(record) => {
                 let events = std::fs::read_to_string(&log).expect("the log of a run that ended");

@@ -94,6 +94,8 @@ impl Drive {
         let contents = found::read(&image, geometry, None, Compare::New).map_err(failed)?;
         let mut store = Store::new(image);
         store.restart(contents, State::default(), false);
+        // One is written at the end.
+        store.checkpoint_every(u64::MAX);
         let store = Shared(Arc::new(Mutex::new(store)));
         let mut device = Device::serving(config, Box::new(store.clone()))?;
         device.precondition()?;
@@ -102,8 +104,9 @@ impl Drive {
         if let Some(why) = store.take_fault() {
             return Err(failed(why));
         }
-        store.write_erases(device.media().map_or(&[][..], Media::erases)).map_err(failed)?;
-        store.end(0).map_err(failed)
+        let Some(media) = device.media() else { unreachable!("a drive with bytes has a medium") };
+        store.write_erases(media.erases()).map_err(failed)?;
+        store.end(0, media).map_err(failed)
     }
 
     /// Opens an image for a server. Its FTL rebuilds its state from the records of the pages; what

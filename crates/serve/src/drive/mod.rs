@@ -20,6 +20,7 @@ pub use scrub::Scrubbed;
 use powered::Powered;
 
 use crate::image::Stop;
+use crate::image::record::MOST_TIMES;
 use crate::record::Recorder;
 use crate::store::Shared;
 
@@ -32,6 +33,17 @@ pub enum Failure {
     /// It cannot be written any more, or a page cannot be read.
     #[error("{0}")]
     Io(String),
+}
+
+/// What a drive leaves that could not end as it should.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// Why; what was answered before is in the image.
+    pub why: Failure,
+    /// What it has done until then.
+    pub report: Report,
+    /// All that was put to it until then.
+    pub recorder: Option<Recorder>,
 }
 
 /// A drive that is open.
@@ -64,6 +76,12 @@ impl Drive {
     /// that leaves.
     pub fn stop_after(&mut self, writes: u64, why: Stop) {
         self.store.get().image_mut().disk_mut().stop_after(writes, why);
+    }
+
+    /// A checkpoint is written whenever so many pages have been programmed. For tests: without
+    /// this, small drives write one at their end alone, but for those that wait for the disk.
+    pub fn checkpoint_every(&mut self, pages: u64) {
+        self.store.get().checkpoint_every(pages);
     }
 
     /// Steps of flash operations that have ended since the drive was opened.
@@ -120,6 +138,9 @@ impl Drive {
         let time = time.max(self.device.now() + u64::from(self.waited));
         self.waited = false;
         let request = Request { arrival_ns: time, offset, len, volume: 0, op, fua };
+        if matches!(op, Op::Write | Op::Trim) {
+            self.check_versions(offset, len)?;
+        }
         let put = self.device.make_way(&request);
         self.held(put)?;
         let number = self.device.next_number();
@@ -144,6 +165,21 @@ impl Drive {
         self.pages.iter().for_each(|&lpn| store.settle(lpn));
         drop(store);
         Ok(number)
+    }
+
+    /// Whether these pages can be written or trimmed once more. Records have 32 bits for how often
+    /// that has been done: a program that does nothing else gets there within hours.
+    fn check_versions(&self, offset: u64, len: u64) -> Result<(), Failure> {
+        let (first, end) = (offset / self.page_bytes, (offset + len).div_ceil(self.page_bytes));
+        let is_last = |lpn: &Lpn| self.device.host_version(*lpn) + 1 >= MOST_TIMES;
+        match Lpn::each(Lpn(first as u32)..Lpn(end as u32)).find(is_last) {
+            None => Ok(()),
+            Some(lpn) => Err(Failure::Io(format!(
+                "logical page {lpn} has been written {} times, and its image counts no further: copy \
+                 what the drive holds to a new one (eraseblock image export)",
+                MOST_TIMES - 1
+            ))),
+        }
     }
 
     /// The bytes of a write are kept from now on, as the versions that its pages are going to have.
@@ -282,12 +318,14 @@ impl Drive {
     /// done since it was opened comes back, and the recording, which is whole.
     ///
     /// # Errors
-    /// The drive has failed, and why; what was answered before is in the image. What it has done
-    /// until then comes back, too.
-    pub fn close(mut self) -> Result<(Report, Option<Recorder>), (Failure, Box<Report>)> {
+    /// The drive has failed, and why. What it has done until then comes back, too.
+    pub fn close(mut self) -> Result<(Report, Option<Recorder>), Box<Unfinished>> {
         match self.end() {
             Ok(report) => Ok((report, self.recorder)),
-            Err(why) => Err((why, Box::new(self.device.report_so_far()))),
+            Err(why) => {
+                let (report, recorder) = (self.device.report_so_far(), self.recorder);
+                Err(Box::new(Unfinished { why, report, recorder }))
+            }
         }
     }
 
@@ -303,7 +341,9 @@ impl Drive {
         let finished = self.device.finish();
         let report = self.held(finished)?;
         let time_ns = self.device.now() - self.started_at;
-        self.store.get().end(time_ns).map_err(|why| of_disk(&why))?;
+        if let Some(media) = self.device.media() {
+            self.store.get().end(time_ns, media).map_err(|why| of_disk(&why))?;
+        }
         Ok(report)
     }
 

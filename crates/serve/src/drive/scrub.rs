@@ -62,6 +62,7 @@ impl Drive {
         let (image, _, geometry) = Image::open(path, true)?;
         let state = image.state().map_err(failed)?;
         let contents = found::read(&image, &geometry, state, Compare::All).map_err(failed)?;
+        image.drop_checkpoints().map_err(failed)?;
         mend(&image, state, &contents).map_err(failed)
     }
 
@@ -84,7 +85,8 @@ impl Drive {
         let written = |source| Error::file(to, source);
         out.set_len(bytes * u64::from(layout.logical_pages)).map_err(written)?;
         let mut page = vec![0; layout.page_bytes as usize];
-        for (lpn, place) in (0..).zip(logical::places(&contents.media, layout.logical_pages)) {
+        let places = logical::places(&contents.media, layout.logical_pages);
+        for (lpn, &place) in (0..).zip(places.iter()) {
             if place.is_none() || contents.kept[place.index()].0 == 0 {
                 continue;
             }
@@ -99,7 +101,7 @@ impl Drive {
 }
 
 fn mend(image: &Image, state: Option<State>, contents: &Contents) -> io::Result<Scrubbed> {
-    let Contents { media, found, damage, entries, kept, unmarked } = contents;
+    let Contents { media, found, damage, entries, kept, unmarked, .. } = contents;
     let layout = *image.layout();
     let mut done = Scrubbed { found: *found, how_left: state.is_none(), ..Scrubbed::default() };
     let places = logical::places(media, layout.logical_pages);
@@ -127,9 +129,11 @@ fn mend(image: &Image, state: Option<State>, contents: &Contents) -> io::Result<
     for damage in damage {
         match *damage {
             Damage::Entry(block) => {
-                image.write_entry(block, entries[block.index()])?;
+                image.write_entries(block, &entries[block.index()..=block.index()])?;
                 done.repaired.push(*damage);
             }
+            // There is none any more.
+            Damage::Checkpoint(_) => done.repaired.push(*damage),
             Damage::Record(ppn) => {
                 give_up(ppn)?;
                 done.given_up.push(ppn);

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use rustix::fs::{SeekFrom, seek};
 
@@ -57,6 +58,28 @@ impl Tape {
 
     fn add(&self, event: Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}
+
+/// What has been written is on its way to the host's disk. Whoever drops it waits for that.
+#[derive(Debug)]
+pub struct Syncing(Option<JoinHandle<io::Result<()>>>);
+
+impl Syncing {
+    /// Whether it has got there, once that is known.
+    pub fn ended(&mut self) -> Option<io::Result<()>> {
+        let thread = self.0.take_if(|thread| thread.is_finished())?;
+        let panicked = |_| Err(io::Error::other("the thread that waits for the disk has died"));
+        Some(thread.join().unwrap_or_else(panicked))
+    }
+}
+
+impl Drop for Syncing {
+    fn drop(&mut self) {
+        // It holds the file, and its lock.
+        if let Some(thread) = self.0.take() {
+            _ = thread.join();
+        }
     }
 }
 
@@ -125,6 +148,13 @@ impl Disk {
             tape.add(Event::Sync);
         }
         Ok(())
+    }
+
+    /// What has been written so far gets to the host's disk, while others go on.
+    pub fn begin_sync(&self) -> io::Result<Syncing> {
+        let file = self.file.try_clone()?;
+        let thread = thread::Builder::new().name("sync".into()).spawn(move || file.sync_data())?;
+        Ok(Syncing(Some(thread)))
     }
 
     /// Bytes from byte `at` of the file on.

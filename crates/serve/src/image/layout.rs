@@ -1,15 +1,27 @@
 //! Where everything lies in an image. Byte by byte in docs/image-format.md.
 
+use eraseblock_core::support::ids::BlockId;
+
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"ERASEBLK";
 /// Of this format.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes of the superblock, and what the areas begin at multiples of.
 pub const SECTOR: u64 = 4096;
 /// Bytes of a page's record.
 pub const RECORD: usize = 64;
 /// Bytes of a block's entry.
 pub const ENTRY: usize = 16;
+/// Bytes of a piece of a checkpoint before what it says of its blocks.
+pub const PIECE_HEAD: usize = 16;
+/// Most bytes of it that a block takes beside its pages.
+const BLOCK_MOST: usize = 32;
+/// Most bytes of it that a page takes.
+const PAGE_MOST: usize = 48;
+/// Checkpoints that there is room for.
+pub const SLOTS: u32 = 2;
+/// Most pages in a piece of a checkpoint, but for blocks that are larger.
+const PIECE_PAGES: u32 = 1 << 14;
 
 /// The areas of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +48,42 @@ impl Layout {
         self.blocks * self.pages_per_block
     }
 
+    /// Blocks in a piece of a checkpoint: a small drive's has some pieces, too.
+    pub fn piece_blocks(&self) -> u32 {
+        let pages = (self.pages() / 16).min(PIECE_PAGES);
+        (pages / self.pages_per_block.max(1)).max(1)
+    }
+
+    /// Pieces of a checkpoint.
+    pub fn pieces(&self) -> u32 {
+        self.blocks.div_ceil(self.piece_blocks())
+    }
+
+    /// The first block of a piece, and how many it has.
+    pub fn blocks_of(&self, piece: u32) -> (BlockId, u32) {
+        let first = piece * self.piece_blocks();
+        (BlockId(first), self.piece_blocks().min(self.blocks - first))
+    }
+
+    /// Room for a piece.
+    pub fn piece_bytes(&self) -> u64 {
+        let block = BLOCK_MOST as u64 + PAGE_MOST as u64 * u64::from(self.pages_per_block);
+        aligned(PIECE_HEAD as u64 + 4 + block * u64::from(self.piece_blocks()))
+    }
+
+    /// Where a checkpoint begins.
+    pub fn checkpoint_at(&self, slot: u32) -> u64 {
+        let bytes = SECTOR + self.piece_bytes() * u64::from(self.pieces());
+        aligned(Self::CONFIG + u64::from(self.config_bytes)) + bytes * u64::from(slot)
+    }
+
+    /// Where a piece of one begins.
+    pub fn piece_at(&self, slot: u32, piece: u32) -> u64 {
+        self.checkpoint_at(slot) + SECTOR + self.piece_bytes() * u64::from(piece)
+    }
+
     pub fn blocks_at(&self) -> u64 {
-        aligned(Self::CONFIG + u64::from(self.config_bytes))
+        self.checkpoint_at(SLOTS)
     }
 
     pub fn records_at(&self) -> u64 {
@@ -88,6 +134,8 @@ impl Layout {
             bytes[32 + 8 * i..40 + 8 * i].copy_from_slice(&at.to_le_bytes());
         }
         bytes[80..84].copy_from_slice(&self.config_sum.to_le_bytes());
+        bytes[84..92].copy_from_slice(&self.checkpoint_at(0).to_le_bytes());
+        bytes[92..96].copy_from_slice(&self.piece_blocks().to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -100,7 +148,8 @@ impl Layout {
         let word = |i: usize| u32_at(bytes, 8 + 4 * i);
         if word(0) != VERSION {
             return Err(format!(
-                "an image of format {}; this version of eraseblock reads format {VERSION}",
+                "an image of format {}; this version of eraseblock reads format {VERSION}: export it \
+                 with the version that made it, and copy what that writes to a new one",
                 word(0)
             ));
         }

@@ -5,6 +5,7 @@
 //! write: records of an earlier life of it are void. So the file is at every moment what a power
 //! cut would leave of a drive.
 
+pub mod checkpoint;
 mod copy;
 mod disk;
 mod layout;
@@ -13,6 +14,7 @@ mod state;
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -25,9 +27,10 @@ use eraseblock_core::support::ids::{BlockId, Ppn};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempPath;
 
+use checkpoint::{HEAD, Head, PERIODS, Recorded};
 use disk::Disk;
-pub use disk::{Event, Stop, Tape};
-use layout::{ENTRY, SECTOR, is_sealed, seal, u32_at};
+pub use disk::{Event, Stop, Syncing, Tape};
+use layout::{ENTRY, PIECE_HEAD, SECTOR, SLOTS, is_sealed, seal, u32_at};
 pub use layout::{Layout, RECORD};
 use record::{Bounds, Page};
 use state::STATE_BYTES;
@@ -91,6 +94,9 @@ pub struct Entry {
     pub erases: u32,
     /// How often it has been erased since the image was made: records of another life are void.
     pub life: u32,
+    /// The period in which it was last changed: of checkpoints that came before, what they say of
+    /// it is void.
+    pub changed: u32,
 }
 
 impl Entry {
@@ -98,6 +104,7 @@ impl Entry {
         let mut bytes = [0; ENTRY];
         bytes[..4].copy_from_slice(&self.erases.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.life.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.changed.to_le_bytes());
         seal(&mut bytes);
         bytes
     }
@@ -107,9 +114,9 @@ impl Entry {
         if bytes.iter().all(|&byte| byte == 0) {
             return Some(Self::default());
         }
-        let (erases, life) = (u32_at(bytes, 0), u32_at(bytes, 4));
-        let sane = is_sealed(bytes) && erases.max(life) < 1 << 31;
-        sane.then_some(Self { erases, life })
+        let [erases, life, changed] = [0, 4, 8].map(|at| u32_at(bytes, at));
+        let sane = is_sealed(bytes) && erases.max(life) < 1 << 31 && changed < PERIODS;
+        sane.then_some(Self { erases, life, changed })
     }
 }
 
@@ -234,6 +241,14 @@ impl Image {
         self.disk.sync()
     }
 
+    /// The same, without waiting for it.
+    ///
+    /// # Errors
+    /// The system has no room for it.
+    pub fn begin_sync(&self) -> io::Result<Syncing> {
+        self.disk.begin_sync()
+    }
+
     fn data_at(&self, ppn: Ppn) -> u64 {
         self.layout.data_at() + u64::from(ppn.0) * u64::from(self.layout.page_bytes)
     }
@@ -273,24 +288,23 @@ impl Image {
         self.write_records(ppn, &record::torn(ppn, life))
     }
 
-    /// A block has been erased: its records are void with the entry, and go for good, so that they
-    /// do not come back where the entry is damaged.
+    /// A block has been erased, and its entry says so, which makes its records void: they go for
+    /// good, so that they do not come back where the entry is damaged.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn erase(&self, block: BlockId, entry: Entry) -> io::Result<()> {
-        self.write_entry(block, entry)?;
+    pub fn clear_records(&self, block: BlockId) -> io::Result<()> {
         let pages = self.layout.pages_per_block;
         self.write_records(block.page(0, pages), &vec![0; pages as usize * RECORD])
     }
 
-    /// Writes down what is kept of a block.
+    /// Writes down what is kept of a block and of those after it.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write_entry(&self, block: BlockId, entry: Entry) -> io::Result<()> {
-        let at = self.layout.blocks_at() + ENTRY as u64 * u64::from(block.0);
-        self.disk.put(&entry.encode(), at)
+    pub fn write_entries(&self, first: BlockId, entries: &[Entry]) -> io::Result<()> {
+        let bytes: Vec<u8> = entries.iter().copied().flat_map(Entry::encode).collect();
+        self.disk.put(&bytes, self.layout.blocks_at() + ENTRY as u64 * u64::from(first.0))
     }
 
     /// What is kept of each block; `None` where that makes no sense.
@@ -303,27 +317,88 @@ impl Image {
         Ok(bytes.chunks_exact(ENTRY).map(Entry::decode).collect())
     }
 
-    /// Writes down what is kept of all blocks.
+    /// The checkpoints that there are, by the places that they lie in.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn checkpoints(&self) -> io::Result<Vec<(u32, Head)>> {
+        let mut found = Vec::new();
+        for slot in 0..SLOTS {
+            let mut bytes = [0; HEAD];
+            self.disk.get(&mut bytes, self.layout.checkpoint_at(slot))?;
+            found.extend(Head::decode(&bytes).map(|head| (slot, head)));
+        }
+        Ok(found)
+    }
+
+    /// Writes what makes a checkpoint one, after its pieces.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write_entries(&self, entries: impl Iterator<Item = Entry>) -> io::Result<()> {
-        let bytes: Vec<u8> = entries.flat_map(Entry::encode).collect();
-        self.disk.put(&bytes, self.layout.blocks_at())
+    pub fn write_checkpoint(&self, slot: u32, head: &Head) -> io::Result<()> {
+        self.disk.put(&head.encode(), self.layout.checkpoint_at(slot))
     }
 
-    /// Calls `found` with each page that has something in the place of its record, in order.
+    /// No checkpoint is good any more, since the image is going to be changed by somebody who
+    /// keeps none. That is on the host's disk when this returns.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn drop_checkpoints(&self) -> io::Result<()> {
+        for (slot, _) in self.checkpoints()? {
+            self.disk.put(&[0; HEAD], self.layout.checkpoint_at(slot))?;
+        }
+        self.sync()
+    }
+
+    /// Writes a piece of a checkpoint.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_piece(&self, slot: u32, piece: u32, bytes: &[u8]) -> io::Result<()> {
+        debug_assert!(bytes.len() as u64 <= self.layout.piece_bytes());
+        self.disk.put(bytes, self.layout.piece_at(slot, piece))
+    }
+
+    /// What a piece of a checkpoint says; `None` where it is damaged, or another one's.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn piece(&self, slot: u32, head: &Head, piece: u32) -> io::Result<Option<Vec<Recorded>>> {
+        let at = self.layout.piece_at(slot, piece);
+        let mut length = [0; 4];
+        self.disk.get(&mut length, at)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length <= PIECE_HEAD || length as u64 > self.layout.piece_bytes() {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; length];
+        self.disk.get(&mut bytes, at)?;
+        Ok(checkpoint::decode(&bytes, head.period, self.layout.blocks_of(piece), &self.bounds()))
+    }
+
+    fn bounds(&self) -> Bounds {
+        let Layout { page_bytes, pages_per_block, logical_pages, .. } = self.layout;
+        Bounds { pages_per_block, logical_pages, page_bytes }
+    }
+
+    /// Calls `found` with each page of these blocks that has something in the place of its record,
+    /// in order.
     ///
     /// # Errors
     /// The file cannot be read, or what `found` says.
-    pub fn each_page(&self, mut found: impl FnMut(Ppn, Page) -> io::Result<()>) -> io::Result<()> {
+    pub fn each_page(
+        &self,
+        blocks: Range<BlockId>,
+        mut found: impl FnMut(Ppn, Page) -> io::Result<()>,
+    ) -> io::Result<()> {
         const AT_ONCE: u64 = 1 << 20;
-        let Layout { page_bytes, pages_per_block, logical_pages, .. } = self.layout;
-        let bounds = Bounds { pages_per_block, logical_pages, page_bytes };
+        let bounds = self.bounds();
         let (begin, record) = (self.layout.records_at(), RECORD as u64);
-        let end = begin + record * u64::from(self.layout.pages());
+        let of_block = record * u64::from(self.layout.pages_per_block);
+        let end = begin + of_block * u64::from(blocks.end.0);
         let mut bytes = Vec::new();
-        let mut at = begin;
+        let mut at = begin + of_block * u64::from(blocks.start.0);
         while let Some((from, to)) = self.disk.next_written(at, end)? {
             // Holes begin and end where the host's disk likes it.
             let from = begin + (from - begin) / record * record;

@@ -8,8 +8,8 @@ use super::layout::{RECORD, is_sealed, seal, u32_at, u64_at};
 
 /// Numbers in the order of writes, and steps: no drive lives long enough for larger ones.
 const MOST: u64 = 1 << 62;
-/// Versions of a page and erases of a block, likewise.
-const MOST_TIMES: u32 = 1 << 31;
+/// Versions of a page and erases of a block are below this.
+pub const MOST_TIMES: u32 = 1 << 31;
 
 /// What a page holds, and what is kept of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,26 @@ pub fn torn(ppn: Ppn, life: u32) -> [u8; RECORD] {
     bytes
 }
 
+/// What a page holds, by its number in the image.
+pub fn content_of(number: u8) -> Option<Content> {
+    match number {
+        1 => Some(Content::Host),
+        2 => Some(Content::Filler),
+        3 => Some(Content::Tombstone),
+        4 => Some(Content::Map),
+        _ => None,
+    }
+}
+
+/// What a block serves as, by its number in the image.
+pub fn role_of(number: u8) -> Option<Role> {
+    match number {
+        0 => Some(Role::Data),
+        1 => Some(Role::Log),
+        _ => None,
+    }
+}
+
 impl Record {
     /// The record at flash page `ppn`.
     pub fn encode(&self, ppn: Ppn, bytes: &mut [u8; RECORD]) {
@@ -94,18 +114,7 @@ impl Record {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let content = match bytes[36] {
-            1 => Content::Host,
-            2 => Content::Filler,
-            3 => Content::Tombstone,
-            4 => Content::Map,
-            _ => return None,
-        };
-        let role = match bytes[37] {
-            0 => Role::Data,
-            1 => Role::Log,
-            _ => return None,
-        };
+        let (content, role) = (content_of(bytes[36])?, role_of(bytes[37])?);
         let oob = Oob {
             lpn: Lpn(u32_at(bytes, 0)),
             version: u32_at(bytes, 4),
@@ -121,7 +130,7 @@ impl Record {
     }
 
     /// Whether it can be of this drive.
-    fn is_of(&self, bounds: &Bounds) -> bool {
+    pub fn is_of(&self, bounds: &Bounds) -> bool {
         let Self { oob, step, length, .. } = self;
         let logical_blocks = bounds.logical_pages / bounds.pages_per_block;
         let numbered = match oob.content {

@@ -2,7 +2,6 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::sync::Arc;
-use std::time::Instant;
 
 use eraseblock_nbd::Connection;
 use rustls::ServerConfig;
@@ -25,8 +24,6 @@ pub struct Client {
     pub connection: Connection,
     /// What TLS begins with, where the client has to begin it.
     tls: Option<Arc<ServerConfig>>,
-    /// When it came.
-    pub came: Instant,
     /// Tells it from others that had its place before.
     pub birth: u64,
     /// Requests that have not been answered.
@@ -60,7 +57,6 @@ impl Client {
             stream,
             connection,
             tls,
-            came: Instant::now(),
             birth,
             under_way: 0,
             reading: 0,

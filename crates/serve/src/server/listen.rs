@@ -6,11 +6,14 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use mio::event::Source;
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use mio::{Interest, Registry, Token};
 use rustix::fs::{FlockOperation, Mode, flock};
+use rustix::io::Errno;
+use rustix::net::sockopt;
 use rustix::process::umask;
 
 use crate::error::Error;
@@ -41,6 +44,9 @@ impl fmt::Display for Address {
     }
 }
 
+/// A server that takes a socket over is done with it long before.
+const LOCKED: Duration = Duration::from_secs(5);
+
 /// What listens there.
 #[derive(Debug)]
 pub enum Listener {
@@ -69,8 +75,14 @@ impl Listener {
                 if !exposed && found.iter().any(|at| !at.ip().is_loopback()) {
                     return Err(Error::Exposed(host.clone()));
                 }
-                let first = found.first().ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
-                TcpListener::bind(*first).map(Self::Tcp).map_err(failed)
+                let mut why = io::ErrorKind::NotFound.into();
+                for at in found {
+                    match TcpListener::bind(at) {
+                        Ok(listener) => return Ok(Self::Tcp(listener)),
+                        Err(error) => why = error,
+                    }
+                }
+                Err(failed(why))
             }
         }
     }
@@ -92,8 +104,8 @@ impl Listener {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
-                // Answers are small, and somebody waits for each. It may have gone already.
-                _ = stream.set_nodelay(true);
+                // It may have gone already.
+                _ = tune(&stream);
                 Ok(Socket::Tcp(stream))
             }
         }
@@ -105,6 +117,19 @@ impl Listener {
             Self::Tcp(listener) => listener.register(registry, token, Interest::READABLE),
         }
     }
+}
+
+/// Answers are small, and somebody waits for each. A client whose machine or network has gone is
+/// given up after a minute or two, whether it is owed something or not.
+fn tune(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(60))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(15))?;
+    sockopt::set_tcp_keepcnt(stream, 4)?;
+    sockopt::set_socket_keepalive(stream, true)?;
+    #[cfg(target_os = "linux")]
+    sockopt::set_tcp_user_timeout(stream, 120_000)?;
+    Ok(())
 }
 
 impl Drop for Listener {
@@ -121,7 +146,17 @@ pub fn private_socket<T>(path: &Path, bind: impl FnOnce(&Path) -> io::Result<T>)
     // Else two could find the same one left: the second would remove the first one's new socket.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = File::open(folder.unwrap_or(Path::new(".")))?;
-    flock(&folder, FlockOperation::LockExclusive)?;
+    let start = Instant::now();
+    while let Err(why) = flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        if why != Errno::WOULDBLOCK && why != Errno::INTR {
+            return Err(why.into());
+        }
+        if start.elapsed() > LOCKED {
+            let why = "another program has locked the folder of the socket";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
     if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket())
         && std::os::unix::net::UnixStream::connect(path)
             .is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused)

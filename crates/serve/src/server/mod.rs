@@ -38,7 +38,7 @@ use serde_json::{Value, json};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::drive::{Drive, Times};
+use crate::drive::{Drive, Times, Unfinished};
 use crate::error::Error;
 use crate::found::Found;
 use crate::record::Recorder;
@@ -64,8 +64,6 @@ const MOST_HELD: usize = 256 << 20;
 const AT_ONCE: u32 = 64;
 /// Clients at a time.
 const MOST_CLIENTS: usize = 64;
-/// A client has to come to the point within this time.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Clients get this long to take their last answers.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -191,16 +189,17 @@ pub fn serve(
     ran.map_err(failed)?;
     broken.map_or(Ok(()), Err)?;
     let lateness = work.clock.as_ref().and_then(Clock::lateness);
-    let ended = match work.drive.close() {
-        Ok((report, recorder)) => {
-            let recorded = recorder.as_ref().map(Recorder::requests);
-            recorder.map(Recorder::finish).transpose()?;
-            Ended { report, lateness, recorded, failed: None }
-        }
-        Err((why, report)) => {
-            Ended { report: *report, lateness, recorded: None, failed: Some(why.to_string()) }
+    let (report, recorder, failed) = match work.drive.close() {
+        Ok((report, recorder)) => (report, recorder, None),
+        Err(unfinished) => {
+            let Unfinished { why, report, recorder } = *unfinished;
+            (report, recorder, Some(why.to_string()))
         }
     };
+    let recorded = recorder.as_ref().map(Recorder::requests);
+    let finished = recorder.map(Recorder::finish).transpose();
+    let recording_failed = finished.err().map(|why| why.to_string());
+    let ended = Ended { report, lateness, recorded, recording_failed, failed };
     Ok(told.then_some(ended))
 }
 
@@ -213,6 +212,8 @@ pub struct Ended {
     pub lateness: Option<LatencySummary>,
     /// Requests that were written down.
     pub recorded: Option<u64>,
+    /// Why there is no trace of them.
+    pub recording_failed: Option<String>,
     /// Why the drive could only be read in the end; what was answered before is in the image.
     pub failed: Option<String>,
 }
@@ -220,10 +221,12 @@ pub struct Ended {
 impl Ended {
     /// The same for those who read JSON.
     pub fn to_json(&self) -> String {
-        let Self { report, lateness, recorded, failed } = self;
-        let lateness = lateness.as_ref();
-        json!({"drive": report, "lateness_ns": lateness, "recorded": recorded, "failed": failed})
-            .to_string()
+        let Self { report, lateness, recorded, recording_failed, failed } = self;
+        json!({
+            "drive": report, "lateness_ns": lateness.as_ref(), "recorded": recorded,
+            "recording_failed": recording_failed, "failed": failed,
+        })
+        .to_string()
     }
 }
 
@@ -332,6 +335,9 @@ impl Server {
     }
 
     fn run(&mut self) -> io::Result<()> {
+        if self.work.clock.is_some() {
+            clock::wake_in_time();
+        }
         let mut events = Events::with_capacity(256);
         loop {
             let mut wait = self.patience();
@@ -399,12 +405,7 @@ impl Server {
         {
             return Some(Duration::ZERO);
         }
-        let clients = if self.ends.is_some() {
-            Some(Duration::from_millis(20))
-        } else {
-            // Clients that do not come to the point are not waited for.
-            self.is_full().then_some(Duration::from_secs(1))
-        };
+        let clients = self.ends.map(|_| Duration::from_millis(20));
         let due = self.answers.iter().map(|answer| answer.due).min();
         [clients, self.work.sleep(due)].into_iter().flatten().min()
     }
@@ -524,13 +525,10 @@ impl Server {
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => break,
             };
-            if self.ends.is_some() || self.is_full() {
+            if self.ends.is_some() {
                 continue;
             }
-            let place = self.clients.iter().position(Option::is_none).unwrap_or_else(|| {
-                self.clients.push(None);
-                self.clients.len() - 1
-            });
+            let Some(place) = self.place_for_one() else { continue };
             if stream.register(self.poll.registry(), Token(place)).is_ok() {
                 self.births += 1;
                 let (export, tls) = (Arc::clone(&self.export), self.tls.clone());
@@ -544,8 +542,24 @@ impl Server {
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.clients.iter().flatten().count() >= MOST_CLIENTS
+    /// A place for a client that comes, if there is one. It takes that of the one that has been
+    /// negotiating for longest where no other is free: to negotiate is a matter of moments, so that
+    /// those who do not come to the point keep nobody out.
+    fn place_for_one(&mut self) -> Option<usize> {
+        if let Some(free) = self.clients.iter().position(Option::is_none) {
+            return Some(free);
+        }
+        if self.clients.len() < MOST_CLIENTS {
+            self.clients.push(None);
+            return Some(self.clients.len() - 1);
+        }
+        let negotiates = |client: &Client| !client.connection.has_chosen();
+        let negotiating = self.clients.iter().enumerate().filter_map(|(place, client)| {
+            client.as_ref().filter(|client| negotiates(client)).map(|client| (client.birth, place))
+        });
+        let (_, place) = negotiating.min()?;
+        self.clients[place].take()?.stream.close(self.poll.registry());
+        Some(place)
     }
 
     fn end(&mut self) {
@@ -623,11 +637,7 @@ impl Server {
                 Said::Failed(why) => connection.failed(&request, why),
                 Said::Extents(extents) => connection.extents(&request, &extents),
                 Said::Data(Some(data)) => {
-                    let copied = connection.data(&request, |bytes| {
-                        bytes.copy_from_slice(&data);
-                        Ok::<_, io::Error>(())
-                    });
-                    debug_assert!(copied.is_ok());
+                    connection.found(&request, &data);
                     self.work.give_back(data);
                 }
                 Said::Data(None) => {
@@ -647,15 +657,10 @@ impl Server {
 
     /// Sends what can be sent, and lets go of clients that have gone.
     fn send(&mut self) {
-        let is_full = self.is_full();
         for place in &mut self.clients {
             let Some(client) = place else { continue };
             client.write();
-            // One that says nothing may not keep others out.
-            let slow = is_full
-                && !client.connection.is_in_transmission()
-                && client.came.elapsed() > PATIENCE;
-            if client.is_done() || slow {
+            if client.is_done() {
                 client.stream.close(self.poll.registry());
                 *place = None;
             }

@@ -42,6 +42,12 @@ impl Tls {
         let builder = if self.verify_peer {
             let path = self.folder.join("ca-cert.pem");
             let mut roots = RootCertStore::empty();
+            if !path.exists() {
+                return Err(wrong(
+                    &path,
+                    "there is none to tell clients by (--tls-any-client: all)",
+                ));
+            }
             for authority in certificates(&path)? {
                 roots.add(authority).map_err(|why| wrong(&path, why))?;
             }

@@ -403,7 +403,9 @@ impl Work {
         self.answered.clear();
         self.idle_since = None;
         if let Some(clock) = &mut self.clock {
-            clock.stop();
+            // It stands until the next request, and forgets how late answers were, as the drive
+            // forgets what it has done.
+            *clock = Clock::default();
         }
         self.drive.lose_power(path, self.sync)
     }

@@ -12,7 +12,7 @@ use crate::common;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::common::bytes::{BLOCKS, Bytes, DATA, RECORDS, seal};
+use crate::common::bytes::{BLOCKS, Bytes, CHECKPOINTS, DATA, RECORDS, seal};
 use crate::common::{Host, Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::host::Op;
@@ -69,7 +69,8 @@ struct Run {
     events: Vec<Event>,
     /// How many events there were after each request, and what the drive may hold from then on.
     marks: Vec<(usize, Model)>,
-    /// Where areas of the image begin: of blocks, of records, and of data.
+    /// Where areas of the image begin: of checkpoints, of blocks, of records, and of data.
+    checkpoints_at: u64,
     blocks_at: u64,
     records_at: u64,
     data_at: u64,
@@ -102,7 +103,9 @@ impl Run {
     ) -> Self {
         let base = std::fs::read(path).unwrap();
         let tape = Tape::default();
-        let drive = Drive::open_watched(path, true, Some(tape.clone())).unwrap().0;
+        let mut drive = Drive::open_watched(path, true, Some(tape.clone())).unwrap().0;
+        // Several in a run.
+        drive.checkpoint_every(8);
         let mut host = Synced { drive, fua_is_early };
         model.power_was_cut(&mut host);
         let mut marks = vec![(tape.len(), model.clone())];
@@ -114,10 +117,11 @@ impl Run {
         model.flushed();
         marks.push((tape.len(), model));
         let bytes = Bytes::open(path);
-        let [blocks_at, records_at, data_at] =
-            [BLOCKS, RECORDS, DATA].map(|which| bytes.area(which));
+        let [checkpoints_at, blocks_at, records_at, data_at] =
+            [CHECKPOINTS, BLOCKS, RECORDS, DATA].map(|which| bytes.area(which));
         let block_bytes = bytes.data_at(bytes.pages_per_block()) - data_at;
-        Self { base, events: tape.events(), marks, blocks_at, records_at, data_at, block_bytes }
+        let events = tape.events();
+        Self { base, events, marks, checkpoints_at, blocks_at, records_at, data_at, block_bytes }
     }
 
     /// The machine crashes at some moment; the drive is opened, closed and used once more.
@@ -148,7 +152,7 @@ impl Run {
         }
         let mut loose = writes(&self.events[synced..at]);
         loose.shuffle(rng);
-        // How much of each area is there: of the state, of blocks, records and data.
+        // How much of each area is there: of the state, of checkpoints, blocks, records and data.
         let areas = [8192, self.blocks_at, self.records_at, self.data_at];
         let kept: [f64; 5] =
             std::array::from_fn(|_| [0.0, 0.1, 0.5, 0.9, 1.0][rng.random_range(0..5)]);
@@ -214,8 +218,9 @@ impl Run {
                         return Err(format!("block {block} is written before its erase is sure"));
                     }
                 }
-                Event::Write { at, .. } if (self.blocks_at..self.records_at).contains(at) => {
-                    unsure.insert((at - self.blocks_at) / 16);
+                Event::Write { at, bytes } if (self.blocks_at..self.records_at).contains(at) => {
+                    let first = (at - self.blocks_at) / 16;
+                    unsure.extend(first..first + bytes.len() as u64 / 16);
                 }
                 Event::Write { .. } => {}
             }
@@ -340,6 +345,47 @@ fn planted_bugs_are_caught() {
                     record[36] = 2;
                     record[40..48].fill(0);
                     seal(record);
+                }
+                Event::Write { at: *place, bytes }
+            }
+            event => event.clone(),
+        }),
+    );
+    let is_head = |event: Option<&Event>| match event {
+        Some(Event::Write { at, bytes }) => {
+            (run.checkpoints_at..run.blocks_at).contains(at) && bytes.starts_with(b"EBCHECK1")
+        }
+        _ => false,
+    };
+    let heads: Vec<_> = (0..run.events.len()).filter(|&at| is_head(run.events.get(at))).collect();
+    assert!(heads.len() > 3, "{} checkpoints", heads.len());
+    caught(
+        "a checkpoint that is newer than what it tells of",
+        &run.with_bug(|run, at| {
+            // Its head comes before the sync that it has to wait for.
+            let head = heads.iter().copied().find(|&head| head >= at);
+            let sync = head.and_then(|head| {
+                run.events[..head].iter().rposition(|event| *event == Event::Sync)
+            });
+            match (sync, head) {
+                (Some(sync), Some(head)) if at == sync => run.events[head].clone(),
+                (Some(sync), Some(_)) if at > sync => run.events[at - 1].clone(),
+                _ => run.events[at].clone(),
+            }
+        }),
+    );
+    caught(
+        "a stale checkpoint taken for a current one",
+        &run.with_bug(|run, at| match &run.events[at] {
+            Event::Write { at: place, bytes }
+                if is_at(run.events.get(at), run.blocks_at, run.records_at) =>
+            {
+                let mut bytes = bytes.clone();
+                for entry in bytes.chunks_exact_mut(16) {
+                    // It was changed before the checkpoint began, the entry says.
+                    let changed = u32::from_le_bytes(entry[8..12].try_into().unwrap());
+                    entry[8..12].copy_from_slice(&changed.saturating_sub(1).to_le_bytes());
+                    seal(entry);
                 }
                 Event::Write { at: *place, bytes }
             }

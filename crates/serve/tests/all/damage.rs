@@ -22,6 +22,8 @@ fn used(folder: &Path) -> PathBuf {
     let mut rng = Pcg64Mcg::seed_from_u64(1);
     (0..200).for_each(|_| model.step(&mut drive, &mut rng).unwrap());
     drive.close().unwrap();
+    // Else the records are not looked at.
+    Bytes::open(&path).forget_checkpoints();
     path
 }
 
@@ -154,6 +156,7 @@ fn a_scrub_mends_what_it_can_and_names_the_rest() {
     Host::read(&mut drive, 0, &mut now).unwrap();
     drive.close().unwrap();
     let bytes = Bytes::open(&path);
+    bytes.forget_checkpoints();
     let field = |page: u64, at: u64| u32::from_le_bytes(bytes.get(bytes.record_at(page) + at));
     let holding = |page: &u64| field(*page, 40) > 0;
     let pages: Vec<u64> = bytes.host_pages().into_iter().filter(holding).collect();

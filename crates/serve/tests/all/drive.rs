@@ -4,7 +4,9 @@
 
 use crate::common;
 
+use crate::common::bytes::{Bytes, seal};
 use crate::common::{Host, Model, config, ftls};
+use eraseblock_core::buffer;
 use eraseblock_serve::{Drive, Error, Failure};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
@@ -71,6 +73,28 @@ fn every_buffer_holds_what_was_written_and_comes_back() {
         model.compare_all(&mut Drive::open(&path, false).unwrap().0);
         std::fs::remove_file(&path).unwrap();
     }
+}
+
+/// Of what is registered everything can be served, or is refused in one sentence.
+#[test]
+fn what_cannot_be_served_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut refused = Vec::new();
+    let buffers = buffer::registry().iter().map(|entry| (entry.name, json!("page"), entry.name));
+    let mappings = ftls();
+    let mappings = mappings.iter().map(|(name, ftl)| (name.as_str(), ftl.clone(), "lru"));
+    for (name, ftl, buffer) in buffers.chain(mappings) {
+        let size = if buffer == "none" { "0 B" } else { "128 KiB" };
+        let config = config(&ftl, json!({"scheme": buffer, "size": size}));
+        let path = folder.path().join("image");
+        match Drive::create(&path, &config) {
+            Ok(()) => std::fs::remove_file(&path).unwrap(),
+            Err(why) => refused.push((name.to_owned(), why.to_string())),
+        }
+    }
+    let why = "buffer.scheme: it decides by what the host is going to do, which nobody can tell a \
+               drive that is served";
+    assert_eq!(refused, [("opt".to_owned(), why.to_owned())]);
 }
 
 #[test]
@@ -166,4 +190,37 @@ fn a_worn_out_drive_can_be_read() {
     drop(drive);
     let mut drive = Drive::open(&path, false).unwrap().0;
     model.power_was_cut(&mut drive);
+}
+
+/// A page that has been written as often as records can count is refused, and read; the drive goes
+/// on.
+#[test]
+fn a_page_is_written_as_often_as_its_record_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    Drive::create(&path, &config(&json!("page"), json!({"scheme": "lru", "size": "64 KiB"})))
+        .unwrap();
+    let mut drive = Drive::open(&path, false).unwrap().0;
+    Host::write(&mut drive, 0, &[1; 4096], true).unwrap();
+    drive.close().unwrap();
+    let bytes = Bytes::open(&path);
+    bytes.forget_checkpoints();
+    let at = bytes.record_at(bytes.host_pages()[0]);
+    let mut record: [u8; 64] = bytes.get(at);
+    record[4..8].copy_from_slice(&((1u32 << 31) - 2).to_le_bytes());
+    seal(&mut record);
+    bytes.put(at, &record);
+    let mut drive = Drive::open(&path, false).unwrap().0;
+    Host::write(&mut drive, 0, &[2; 4096], true).unwrap();
+    let refused = Host::write(&mut drive, 0, &[3; 8192], true).unwrap_err();
+    assert!(refused.contains("2147483647 times") && refused.contains("page 0"), "{refused}");
+    assert!(Host::trim(&mut drive, 0, 4096).is_err());
+    Host::write(&mut drive, 4096, &[4; 4096], true).unwrap();
+    drop(drive);
+    let drive = Drive::open(&path, false).unwrap().0;
+    for (page, byte) in [(0, 2), (1, 4)] {
+        let mut found = [0; 4096];
+        drive.read(page * 4096, &mut found).unwrap();
+        assert_eq!(found, [byte; 4096]);
+    }
 }

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod checkpoints;
 #[path = "../common/mod.rs"]
 mod common;
 mod crashes;

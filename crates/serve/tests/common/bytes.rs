@@ -14,6 +14,7 @@ pub const CONFIG: u64 = 40;
 pub const BLOCKS: u64 = 48;
 pub const RECORDS: u64 = 56;
 pub const DATA: u64 = 64;
+pub const CHECKPOINTS: u64 = 84;
 
 impl Bytes {
     pub fn open(path: &Path) -> Self {
@@ -62,6 +63,26 @@ impl Bytes {
     /// How often the block of a flash page has been erased.
     pub fn life_of_block_of(&self, page: u64) -> [u8; 4] {
         self.get(self.area(BLOCKS) + page / self.pages_per_block() * 16 + 4)
+    }
+
+    /// Where the two checkpoints are.
+    pub fn checkpoints(&self) -> (u64, u64) {
+        let (first, end) = (self.area(CHECKPOINTS), self.area(BLOCKS));
+        (first, first + (end - first) / 2)
+    }
+
+    /// Where the one is that was written last.
+    pub fn newest_checkpoint(&self) -> Option<u64> {
+        let (one, other) = self.checkpoints();
+        let period = |at: &u64| u32::from_le_bytes(self.get(at + 8));
+        [one, other].into_iter().filter(|at| &self.get(*at) == b"EBCHECK1").max_by_key(period)
+    }
+
+    /// There is none any more.
+    pub fn forget_checkpoints(&self) {
+        let (one, other) = self.checkpoints();
+        self.put(one, &[0; 64]);
+        self.put(other, &[0; 64]);
     }
 
     /// One byte is another one.

@@ -43,11 +43,7 @@ impl Client {
     ) -> Result<Self, String> {
         let stream = UnixStream::connect(socket).map_err(gone)?;
         let mut client = Self::greet(stream.try_clone().map_err(gone)?)?;
-        client.send(b"IHAVEOPT\0\0\0\x05\0\0\0\0")?;
-        match client.take(20)?[12..] {
-            [0, 0, 0, 1, 0, 0, 0, 0] => {}
-            ref other => return Err(format!("STARTTLS was answered by {other:?}")),
-        }
+        client.option(5, b"")?;
         Self { stream: Box::new(encrypt(stream)), ..client }.choose()
     }
 
@@ -60,22 +56,29 @@ impl Client {
 
     fn choose(self) -> Result<Self, String> {
         let mut client = self;
-        client.send(b"IHAVEOPT\0\0\0\x08\0\0\0\0")?;
-        client.take(20)?;
-        client.send(b"IHAVEOPT\0\0\0\x0a\0\0\0\x1b\0\0\0\0\0\0\0\x01\0\0\0\x0fbase:allocation")?;
-        client.take(20 + 19 + 20)?;
-        client.send(b"IHAVEOPT\0\0\0\x07\0\0\0\x06\0\0\0\0\0\0")?;
+        client.option(8, b"")?;
+        client.option(10, b"\0\0\0\0\0\0\0\x01\0\0\0\x0fbase:allocation")?;
+        for data in client.option(7, &[0; 6])? {
+            if data[..2] == [0, 0] {
+                client.size = u64::from_be_bytes(data[2..10].try_into().unwrap());
+            }
+        }
+        Ok(client)
+    }
+
+    /// Sends an option; what it is answered, before the last word.
+    fn option(&mut self, number: u32, data: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+        let head = [&b"IHAVEOPT"[..], &number.to_be_bytes(), &(data.len() as u32).to_be_bytes()];
+        self.send(&[&head.concat()[..], data].concat())?;
+        let mut told = Vec::new();
         loop {
-            let head = client.take(20)?;
+            let head = self.take(20)?;
             let word = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
-            let data = client.take(word(16) as usize)?;
+            let data = self.take(word(16) as usize)?;
             match word(12) {
-                1 => return Ok(client),
-                3 if data[..2] == [0, 0] => {
-                    client.size = u64::from_be_bytes(data[2..10].try_into().unwrap());
-                }
-                3 => {}
-                other => return Err(format!("GO was answered by {other:#x}")),
+                1 => return Ok(told),
+                kind if kind < 1 << 31 => told.push(data),
+                kind => return Err(format!("option {number} was answered by {kind:#x}")),
             }
         }
     }

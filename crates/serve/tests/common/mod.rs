@@ -67,10 +67,10 @@ pub fn ftls() -> Vec<(String, Value)> {
     ftl::registry().iter().map(|entry| (entry.name.to_owned(), small(entry.name))).collect()
 }
 
-/// All buffers that can be served.
+/// All buffers that can be served: those that do not know the future.
 pub fn buffers() -> Vec<String> {
-    let names = buffer::registry().iter().map(|entry| entry.name.to_owned());
-    names.filter(|name| name != "opt").collect()
+    let served = buffer::registry().iter().filter(|entry| !entry.about.bound);
+    served.map(|entry| entry.name.to_owned()).collect()
 }
 
 /// What the simulation says of the requests in a trace.

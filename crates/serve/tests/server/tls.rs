@@ -43,7 +43,7 @@ fn client_config(own: Option<&str>) -> Arc<ClientConfig> {
 }
 
 impl Server {
-    fn encrypted_client(&mut self, own: Option<&str>) -> Result<Client, String> {
+    pub fn encrypted_client(&mut self, own: Option<&str>) -> Result<Client, String> {
         // It is there as soon as one in the clear is refused.
         drop(self.refused());
         Client::connect_encrypted(&self.socket, |stream| {
@@ -72,7 +72,7 @@ fn what_is_encrypted_is_served_as_what_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = image(folder.path(), "page");
     let mut server = Server::start_with(&path, "tls");
-    // GO is refused with TLS_REQD.
+    // With TLS_REQD.
     assert!(server.refused().contains("0x80000005"), "{}", server.refused());
     let mut client = server.encrypted_client(None).unwrap();
     let mut model = Model::new(&mut client);
@@ -150,7 +150,7 @@ fn clients_that_break_the_handshake_cost_nobody_else_anything() {
     };
     let hello = |long: u16| [&[22, 3, 1][..], &long.to_be_bytes(), &[1, 0, 0, 200, 3, 3]].concat();
     assert!(ends(begin(b"GET / HTTP/1.1\r\n\r\n")) < 100);
-    assert!(ends(begin(&[0xff; 100_000])) < 100);
+    assert!(ends(begin(&vec![0xff; 100_000])) < 100);
     let mut rng = Pcg64Mcg::seed_from_u64(3);
     for _ in 0..50 {
         let mut noise = vec![0; rng.random_range(1..2000)];

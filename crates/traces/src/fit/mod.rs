@@ -285,6 +285,11 @@ impl FittedWorkload {
         self.drive
     }
 
+    /// Whether each request lies where its volume has it, and as a whole.
+    pub fn is_as_recorded(&self) -> bool {
+        matches!(self.mapping, Mapping::Same) && self.layout.places.len() <= 1
+    }
+
     /// All requests in order of arrival, offsets being bytes of the drive. The parts of a request
     /// that was split follow one another, at the same arrival time. After an error there are no
     /// more.

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
+use super::digest::Digest;
 use super::unpack::{self, Packing};
 use crate::error::TraceError;
 
@@ -17,7 +16,7 @@ pub(crate) struct ByteFile {
     name: String,
     packing: Packing,
     source: Box<dyn Read + Send>,
-    digest: Option<Sha256>,
+    digest: Option<Digest>,
     buffer: Vec<u8>,
     /// What was read and not yet taken: `buffer[start..end]`.
     start: usize,
@@ -53,7 +52,7 @@ impl ByteFile {
         hash: bool,
     ) -> Result<Self, TraceError> {
         let (packing, source) = unpack::open(packed, &name)?;
-        let digest = hash.then(Sha256::new);
+        let digest = hash.then(Digest::new);
         Ok(Self {
             name,
             packing,
@@ -163,16 +162,7 @@ impl ByteFile {
     }
 
     /// The sha256 of the unpacked content, in hexadecimal; meaningful once `more` has answered 0.
-    pub fn sha256(&self) -> String {
-        self.digest.clone().map(|digest| hex(&digest.finalize())).unwrap_or_default()
+    pub fn sha256(&mut self) -> String {
+        self.digest.take().map(Digest::finish).unwrap_or_default()
     }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string");
-        text
-    })
 }

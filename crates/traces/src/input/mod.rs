@@ -1,12 +1,14 @@
 //! Files as they lie on disk, turned into numbered lines of text or numbered binary records.
 
 mod bytes;
+mod digest;
 mod records;
 mod text;
 mod unpack;
 mod zstd;
 
-pub(crate) use bytes::{ByteFile, hex};
+pub(crate) use bytes::ByteFile;
+pub(crate) use digest::hex;
 pub(crate) use records::RecordFile;
 pub(crate) use text::TextFile;
 pub(crate) use unpack::PACKED_EXTENSIONS;
@@ -53,7 +55,7 @@ mod tests {
         loop {
             match text.next_line() {
                 Ok(Some(line)) => all.push(line.to_owned()),
-                Ok(None) => return Ok((all, text.bytes().sha256())),
+                Ok(None) => return Ok((all, text.bytes_mut().sha256())),
                 Err(Fault::File(error)) => return Err(error),
                 Err(Fault::Bad(unexpected) | Fault::Lost(unexpected)) => {
                     return Err(text.bad_line(unexpected));

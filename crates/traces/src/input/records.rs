@@ -13,11 +13,14 @@ pub(crate) struct RecordFile {
     number: u64,
     /// Where the present record, or the header, begins.
     start: u64,
+    /// Bytes of each of the records taken together, the present one the last of them; 0 where it
+    /// was taken by itself.
+    each: u64,
 }
 
 impl RecordFile {
     pub fn new(bytes: ByteFile) -> Self {
-        Self { bytes, number: 0, start: 0 }
+        Self { bytes, number: 0, start: 0, each: 0 }
     }
 
     /// Begins a record at the next byte; false at the end of the file.
@@ -28,7 +31,25 @@ impl RecordFile {
         }
         self.number += 1;
         self.start = self.bytes.offset();
+        self.each = 0;
         Ok(true)
+    }
+
+    /// The next records of `each` bytes, at most `most`, that have been read ahead whole.
+    #[inline]
+    pub fn ahead(&self, each: usize, most: usize) -> &[u8] {
+        let ahead = self.bytes.ahead();
+        &ahead[..ahead.len() / each * each][..each * most.min(ahead.len() / each)]
+    }
+
+    /// Takes `count` of these: each is begun, and ended.
+    pub fn take_together(&mut self, each: usize, count: usize) {
+        if count > 0 {
+            self.bytes.take(each * count);
+            self.number += count as u64;
+            self.each = each as u64;
+            self.start = self.bytes.offset() - self.each;
+        }
     }
 
     /// The next `N` bytes, which are `what`.
@@ -106,9 +127,11 @@ impl RecordFile {
         self.bytes.reach(count, || format!("after byte {offset}"))
     }
 
-    /// The record begun last.
-    pub fn place(&self) -> String {
-        format!("{} at byte {}", record_name(self.number), self.start)
+    /// The record begun last, or of those taken together the one with so many behind it.
+    pub fn place(&self, behind: usize) -> String {
+        let behind = if self.each == 0 { 0 } else { behind as u64 };
+        let (number, start) = (self.number - behind, self.start - behind * self.each);
+        format!("{} at byte {start}", record_name(number))
     }
 
     /// Passes over all that follows; the number of bytes.
@@ -116,13 +139,17 @@ impl RecordFile {
         self.bytes.skip_rest()
     }
 
-    /// An error about the record begun last.
-    pub fn bad_record(&self, unexpected: Unexpected) -> TraceError {
-        TraceError::record(self.bytes.name(), &self.place(), unexpected)
+    /// An error about that record.
+    pub fn bad_record(&self, behind: usize, unexpected: Unexpected) -> TraceError {
+        TraceError::record(self.bytes.name(), &self.place(behind), unexpected)
     }
 
     pub fn bytes(&self) -> &ByteFile {
         &self.bytes
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut ByteFile {
+        &mut self.bytes
     }
 }
 

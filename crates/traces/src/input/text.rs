@@ -98,6 +98,10 @@ impl TextFile {
     pub fn bytes(&self) -> &ByteFile {
         &self.bytes
     }
+
+    pub fn bytes_mut(&mut self) -> &mut ByteFile {
+        &mut self.bytes
+    }
 }
 
 fn not_text(found: String) -> Fault {

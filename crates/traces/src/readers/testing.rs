@@ -37,7 +37,9 @@ fn read_by(parser: Parser, bytes: &[u8]) -> (Vec<Line>, Option<String>) {
                 continue;
             }
             Ok(None) => None,
-            Err(Fault::Bad(unexpected) | Fault::Lost(unexpected)) => Some(content.bad(unexpected)),
+            Err(Fault::Bad(unexpected) | Fault::Lost(unexpected)) => {
+                Some(content.bad(0, unexpected))
+            }
             Err(Fault::File(error)) => Some(error),
         };
         return (lines, error.map(|error| error.to_string()));

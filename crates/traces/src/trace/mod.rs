@@ -47,6 +47,9 @@ pub(crate) struct TraceReader {
     format: &'static str,
     /// The second request of a line that holds two.
     second: Option<Request>,
+    /// Requests that were read together, the next one first.
+    few: Vec<Request>,
+    next_of_few: usize,
     order: Order,
     any: bool,
     other_lines: Vec<(&'static str, u64)>,
@@ -67,6 +70,8 @@ impl TraceReader {
             content: Content::new(bytes, file.format.parser()),
             format: format.name,
             second: None,
+            few: Vec::new(),
+            next_of_few: 0,
             order: Order::new(file.out_of_order, format.disorder),
             any: false,
             other_lines: Vec::new(),
@@ -94,6 +99,17 @@ impl TraceReader {
             return Ok(Some(second));
         }
         loop {
+            if let Some(request) = self.few.get(self.next_of_few) {
+                self.next_of_few += 1;
+                match self.limits.check(request) {
+                    Ok(()) => return Ok(Some(*request)),
+                    Err(unexpected) => self.pass_over(Fault::Bad(unexpected))?,
+                }
+                continue;
+            }
+            if self.read_few() {
+                continue;
+            }
             match self.next_line() {
                 Ok(Some(Line::Request(request))) => {
                     self.any = true;
@@ -118,6 +134,23 @@ impl TraceReader {
         }
     }
 
+    /// Reads the next few requests together, if the format can; not before one has been read by
+    /// itself.
+    #[inline]
+    fn read_few(&mut self) -> bool {
+        self.few.clear();
+        self.next_of_few = 0;
+        if self.any {
+            self.content.next_few(&mut self.few);
+        }
+        !self.few.is_empty()
+    }
+
+    /// Of the requests that were read together, those not handed out yet.
+    fn behind(&self) -> usize {
+        self.few.len() - self.next_of_few
+    }
+
     /// What the next line or record holds, if it can be believed.
     #[inline]
     fn next_line(&mut self) -> Result<Option<Line>, Fault> {
@@ -140,9 +173,9 @@ impl TraceReader {
         let Some(bad_lines) = &mut self.bad_lines else {
             let Unexpected { found, expected } = unexpected;
             let expected = format!("{expected} ({SKIP})");
-            return Err(self.content.bad(Unexpected { found, expected }));
+            return Err(self.content.bad(self.behind(), Unexpected { found, expected }));
         };
-        bad_lines.add(&self.content.place(), unexpected);
+        bad_lines.add(&self.content.place(self.few.len() - self.next_of_few), unexpected);
         if lost {
             bad_lines.unread_bytes += self.content.skip_rest()?;
         }
@@ -180,17 +213,17 @@ impl TraceReader {
 
     /// An error about the line or record read last.
     fn bad_line(&self, found: String, expected: String) -> TraceError {
-        self.content.bad(Unexpected { found, expected })
+        self.content.bad(self.behind(), Unexpected { found, expected })
     }
 
     /// What the whole file showed, and its sha256; after the last request.
-    pub fn finish(self) -> (Reading, String) {
+    pub fn finish(mut self) -> (Reading, String) {
         let reading = Reading {
             other_lines: self.other_lines,
             moved: self.order.moved(),
             bad_lines: self.bad_lines.unwrap_or_default(),
             assumed: self.content.assumes(),
         };
-        (reading, self.content.bytes().sha256())
+        (reading, self.content.bytes_mut().sha256())
     }
 }

@@ -64,6 +64,11 @@ impl Keeper {
         Self(Some(Requests::default()))
     }
 
+    /// Nothing is kept.
+    pub fn of_nothing() -> Self {
+        Self(None)
+    }
+
     /// Another request.
     #[inline]
     pub fn add(&mut self, request: &Request) {

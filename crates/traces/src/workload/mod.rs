@@ -124,10 +124,36 @@ impl WorkloadConfig {
     /// The same, and shows `see` each request that is replayed, as it is replayed; its error ends
     /// the pass.
     pub(crate) fn prepare_seen(&self, base: &Path, see: See<'_>) -> Result<Workload, TraceError> {
+        self.prepare_with(base, Keeper::new(), see)
+    }
+
+    /// The same for whoever serves the requests with this very pass, each at its address on its
+    /// volume: nothing is kept in memory for others. What follows from all of them together, such
+    /// as where volumes lie, is only known at its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::prepare`], and what `serve` says.
+    pub fn prepare_served(
+        &self,
+        base: &Path,
+        serve: &mut dyn FnMut(&Request) -> Result<(), TraceError>,
+    ) -> Result<Workload, TraceError> {
+        self.prepare_with(base, Keeper::of_nothing(), &mut |request| {
+            request.map_or(Ok(()), &mut *serve)
+        })
+    }
+
+    fn prepare_with(
+        &self,
+        base: &Path,
+        keeper: Keeper,
+        see: See<'_>,
+    ) -> Result<Workload, TraceError> {
         self.check()?;
         let (source, names) = self.begin(base)?;
         let mut records = source.open(true)?;
-        let mut counts = Counts::of(&mut records, self, see)?;
+        let mut counts = Counts::of(&mut records, self, keeper, see)?;
         if self.given.is_some() {
             // They are in memory already.
             counts.kept = None;
@@ -334,11 +360,11 @@ impl Counts {
     fn of(
         records: &mut Records,
         config: &WorkloadConfig,
+        mut keeper: Keeper,
         see: See<'_>,
     ) -> Result<Self, TraceError> {
         let mut selection = Selection::new(config);
         let mut whole = Tally::default();
-        let mut keeper = Keeper::new();
         // Until the first request is left out, those selected are the whole; but for the requests of
         // one volume by itself, whose times are those of the whole trace.
         let apart = !selection.keeps_times() || matches!(records, Records::Part(_));

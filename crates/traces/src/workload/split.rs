@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::kept::Keeper;
 use super::parts::Parts;
 use super::source::Source;
 use super::summary::Tally;
@@ -70,7 +71,7 @@ impl Split {
         let source = Source::Part(self.parts.clone(), volume);
         let mut records = source.open(false)?;
         let mut pace = Pace::new(watch);
-        let mut counts = Counts::of(&mut records, config, &mut |_| pace.step())?;
+        let mut counts = Counts::of(&mut records, config, Keeper::new(), &mut |_| pace.step())?;
         counts.left_out.by_volume = self.whole.requests - counts.whole.requests;
         counts.whole = self.whole.clone();
         config.finish(source, self.names.clone(), counts, self.reading.clone())

@@ -9,8 +9,8 @@ const CHARTS = [
   { id: "requests", title: "Requests", note: "answered a second", unit: "number", lines: [["requests", "--s0", (step) => step.requests]] },
   { id: "hits", title: "Hit ratio", note: "pages of requests that were in the buffer", unit: "share", most: 1, lines: [["hits", "--s0", (step) => step.hits]] },
   { id: "waf", title: "Write amplification", note: "pages programmed for each page that clients wrote", unit: "number", lines: [["write amplification", "--s0", (step) => step.waf]] },
-  { id: "collection", title: "Collection", note: "pages that collection, merges and wear levelling moved, and blocks erased, a second", unit: "number", lines: [
-    ["pages moved", "--s1", (step) => step.moved], ["blocks erased", "--s0", (step) => step.erases]] },
+  { id: "collection", title: "Collection", note: "a second: pages that collection, merges and wear levelling moved, pages padded, blocks erased", unit: "number", lines: [
+    ["pages moved", "--s1", (step) => step.moved], ["padded", "--s5", (step) => step.padded], ["blocks erased", "--s0", (step) => step.erases]] },
   { id: "fill", title: "Buffer and free blocks", note: "the buffer's fill, and erased blocks of all", unit: "share", most: 1, lines: [
     ["buffer", "--s1", (_, now) => (now.buffer.capacity ? now.buffer.pages / now.buffer.capacity : null)],
     ["free blocks", "--s4", (_, now) => now.blocks.free / now.blocks.count]] },
@@ -41,7 +41,8 @@ function drawChart(chart) {
     return;
   }
   const ticks = chart.log ? decades(values) : steps(chart.most ?? Math.max(...values));
-  const scaled = (value) => (chart.log ? Math.log10(Math.max(value, 1)) : value);
+  // No logarithm has a 0: it stands a step below the least of the others.
+  const scaled = (value) => (chart.log ? Math.log10(Math.max(value, ticks[0] || ticks[1] / 10)) : value);
   const [low, high] = [scaled(ticks[0]), scaled(ticks[ticks.length - 1])];
   const end = samples[samples.length - 1].at;
   const begin = Math.min(end - 60_000, samples[0].at);
@@ -81,8 +82,11 @@ function steps(most) {
   return Array.from({ length: count + 1 }, (_, place) => place * step);
 }
 
-/// Powers of ten around all values.
+/// Powers of ten around all values, below them 0 where some are.
 function decades(values) {
-  const low = Math.floor(Math.log10(Math.max(1, Math.min(...values)))), high = Math.ceil(Math.log10(Math.max(10, ...values)) + 1e-9);
-  return Array.from({ length: Math.max(high, low + 1) - low + 1 }, (_, place) => 10 ** (low + place));
+  const known = values.filter((value) => value > 0);
+  const [least, most] = known.length ? [Math.min(...known), Math.max(...known)] : [1000, 1000];
+  const low = Math.floor(Math.log10(least)), high = Math.max(low + 1, Math.ceil(Math.log10(most) + 1e-9));
+  const powers = Array.from({ length: high - low + 1 }, (_, place) => 10 ** (low + place));
+  return known.length < values.length ? [0, ...powers] : powers;
 }

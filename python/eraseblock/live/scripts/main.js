@@ -18,7 +18,7 @@ function drawNow() {
     ["Writes, 99 % within", show(quantile(step?.write ?? null, 0.99), "time"), `half within ${show(quantile(step?.write ?? null, 0.5), "time")}`],
     ["Hit ratio", show(step?.hits ?? null, "share"), `${show(all(pages.read_hits + pages.write_hits, pages.read + pages.write), "share")} in all`],
     ["Write amplification", show(step?.waf ?? null, "ratio"), `${show(all(flash.programs.total, pages.write), "ratio")} in all`],
-    ["Pages moved a second", show(step?.moved ?? null, "number"), `${show(step?.merges ?? null, "number")} merges a second`],
+    ["Pages moved a second", show(step?.moved ?? null, "number"), `${show(step?.padded ?? null, "number")} padded, ${show(step?.merges ?? null, "number")} merges`],
     ["Free blocks", blocks.free.toLocaleString("en"), `of ${blocks.count.toLocaleString("en")}`],
     ["Buffer", buffer.capacity ? show(buffer.pages / buffer.capacity, "share") : "none", buffer.capacity ? `of ${show(buffer.capacity * blocks.page_bytes, "size")}` : ""],
     ["Clients", standing.clients.toLocaleString("en"), `${standing.under_way} under way, ${show(standing.held_bytes, "size")}`],

@@ -27,6 +27,7 @@ function stepOf(before, now, seconds) {
     waf: part(since((s) => s.flash.programs.total), since((s) => s.pages.write)),
     programs: since((s) => s.flash.programs.total) / seconds,
     moved: since(moved) / seconds,
+    padded: since((s) => s.flash.programs.padding) / seconds,
     merges: since((s) => s.flash.merges.switch + s.flash.merges.partial + s.flash.merges.full) / seconds,
     erases: since((s) => s.flash.erases.total) / seconds,
     read: times[0], write: times[1],

@@ -161,9 +161,13 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
                 }
                 None if bypass => Answer::Bypass,
                 None => {
-                    let victim = self.order.make_room(lpn, span.write, &self.pages);
-                    self.evict(victim, out);
-                    let slot = self.pages.insert(lpn, span.write);
+                    let slot = match self.order.make_room(lpn, span.write, &self.pages) {
+                        None => self.pages.insert(lpn, span.write),
+                        Some((slot, reason)) => {
+                            out.evict_page(self.pages.replace(slot, lpn, span.write), reason);
+                            slot
+                        }
+                    };
                     self.order.insert(slot, lpn, span.write);
                     if span.write { Answer::Insert } else { Answer::Fill }
                 }

@@ -97,6 +97,18 @@ impl PageTable {
         page
     }
 
+    /// The page in `slot` makes way for another one, and is returned.
+    #[inline]
+    pub fn replace(&mut self, slot: u32, lpn: Lpn, dirty: bool) -> Evicted {
+        debug_assert!(self.find(lpn).is_none());
+        let page = self.get(slot);
+        self.slot_of[page.lpn.index()] = 0;
+        self.slot_of[lpn.index()] = slot + 1;
+        self.pages[slot as usize] = lpn.0 | if dirty { DIRTY } else { 0 };
+        self.dirty = self.dirty + u32::from(dirty) - u32::from(page.dirty);
+        page
+    }
+
     /// The page of a slot has been written, by the host or to flash.
     #[inline]
     pub fn set_dirty(&mut self, slot: u32, dirty: bool) {

@@ -102,7 +102,8 @@ impl Backend {
     /// page in between: it would go on without end.
     #[inline]
     pub fn gains_nothing(&self) -> bool {
-        self.collection.without_progress > PASSES * u64::from(self.flash.geometry().blocks())
+        self.collection.without_progress > 0
+            && self.collection.without_progress > PASSES * u64::from(self.flash.geometry().blocks())
     }
 
     /// Begins to collect the next unit that asks for it, or does all of that where there is no

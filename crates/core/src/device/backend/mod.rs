@@ -444,6 +444,9 @@ impl Backend {
     /// Brings the array back as a power cut left it, and the FTL from what it holds, at once.
     pub fn recover(&mut self, found: Media, trims: &[u32]) {
         for block in self.flash.geometry().all_blocks() {
+            if found.is_untouched(block) {
+                continue;
+            }
             let pages = found.block(block).iter().enumerate();
             let written = pages.filter(|(_, page)| **page != PageState::Erased);
             self.flash.restore(block, written.map(|(page, _)| page as u32));

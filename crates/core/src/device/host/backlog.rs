@@ -43,6 +43,7 @@ impl Backlog {
     const FAR: u64 = 4;
 
     /// A request that arrived then is admitted now, as one of so many.
+    #[inline]
     pub(super) fn admitted(&mut self, arrival: u64, now: u64, outstanding: u32) {
         if outstanding > Self::HOST {
             self.waiting.push_back(arrival);

@@ -11,8 +11,8 @@ use crate::metrics::Latency;
 use crate::metrics::observer::Answered;
 use crate::nand::JoinId;
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::RequestId;
-use crate::support::tournament::NEVER;
 
 /// A request that has been admitted and not answered. It is small: with thousands of them under way
 /// each is found in memory again, not in a cache.
@@ -51,6 +51,8 @@ pub(super) struct Requests {
     answers: Option<Vec<u64>>,
     /// Response times: read, write, other.
     responses: [Latency; 3],
+    /// Those of writes of which pages bypassed the buffer.
+    bypassed: Latency,
     first_arrival: Option<u64>,
     last_arrival: u64,
     last_answer: u64,
@@ -75,6 +77,7 @@ impl Requests {
             timers: BinaryHeap::new(),
             answers: None,
             responses: Default::default(),
+            bypassed: Latency::default(),
             first_arrival: None,
             last_arrival: 0,
             last_answer: 0,
@@ -90,6 +93,7 @@ impl Requests {
     pub fn measure_from(&mut self, number: u64, now: u64) {
         self.measured = number;
         self.responses = Default::default();
+        self.bypassed = Latency::default();
         self.first_arrival = None;
         self.backlog.restart(now);
     }
@@ -132,6 +136,11 @@ impl Requests {
         &self.responses
     }
 
+    /// Those of writes of which pages bypassed the buffer.
+    pub fn bypassed(&self) -> &Latency {
+        &self.bypassed
+    }
+
     /// How long requests took in the course of the run.
     pub fn backlog(&self) -> &Backlog {
         &self.backlog
@@ -150,6 +159,7 @@ impl Requests {
 
     /// Request `number` of a kind (read, write, other) is under way from now on. Its answer waits
     /// until [`Self::condition_met`] is said of it for its having been issued.
+    #[inline(always)]
     pub fn admit(&mut self, number: u64, kind: u8, arrival: u64, now: u64) -> RequestId {
         self.count_area(now);
         self.under_way += 1;
@@ -172,8 +182,9 @@ impl Requests {
             return RequestId(self.pending.len() as u32 - 1);
         }
         let id = RequestId(self.free);
-        self.free = self.pending[id.index()].reads;
-        self.pending[id.index()] = pending;
+        let place = &mut self.pending[id.index()];
+        self.free = place.reads;
+        *place = pending;
         id
     }
 
@@ -279,14 +290,19 @@ impl Requests {
         self.timers.pop().map(|Reverse(timer)| timer)
     }
 
-    /// One of the things that a request waits for has come. If that was the last one, it is
-    /// answered; where there is no time, its figures mean nothing.
-    pub fn condition_met(&mut self, id: RequestId, now: u64) -> Option<Answered> {
+    /// One of the things that a request waits for has come; says whether that was the last one.
+    #[inline]
+    pub fn condition_met(&mut self, id: RequestId) -> bool {
         let pending = &mut self.pending[id.index()];
         pending.conditions -= 1;
-        if pending.conditions > 0 {
-            return None;
-        }
+        pending.conditions == 0
+    }
+
+    /// All that a request waits for has come: it is answered, if its copies in RAM take no time.
+    /// Where there is no time, its figures mean nothing.
+    #[inline(always)]
+    pub fn answer(&mut self, id: RequestId, now: u64) -> Option<Answered> {
+        let pending = &mut self.pending[id.index()];
         if pending.ram_ns > 0 {
             // Everything else is done; the copies in RAM take their time.
             let end = now + std::mem::take(&mut pending.ram_ns);
@@ -304,6 +320,9 @@ impl Requests {
             self.backlog.moves_up(now);
             if self.is_measured(number) {
                 self.responses[kind as usize].record(now - arrival);
+                if bypassed {
+                    self.bypassed.record(now - arrival);
+                }
                 self.backlog.answered(now - arrival);
             }
             self.last_answer = self.last_answer.max(now);
@@ -315,6 +334,12 @@ impl Requests {
     /// Notes which requests are answered, from now on.
     pub fn keep_answers(&mut self) {
         self.answers = Some(Vec::new());
+    }
+
+    /// Whether somebody asked for that.
+    #[inline]
+    pub fn keeps_answers(&self) -> bool {
+        self.answers.is_some()
     }
 
     /// Numbers of the requests answered since then, in order.
@@ -343,8 +368,12 @@ impl Requests {
     }
 
     /// Brings the sum of requests under way up to the present.
+    #[inline]
     fn count_area(&mut self, now: u64) {
-        self.area += u128::from(now - self.area_at) * u128::from(self.under_way);
-        self.area_at = now;
+        debug_assert!(now >= self.area_at, "time goes on");
+        if now > self.area_at {
+            self.area += u128::from(now - self.area_at) * u128::from(self.under_way);
+            self.area_at = now;
+        }
     }
 }

@@ -115,9 +115,14 @@ impl Device {
         self.backend.begin_group(span.request << 1);
         self.pipeline.current.late_hint = None;
         self.pipeline.batch.clear();
-        let bypasses =
-            out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
-        self.pipeline.batch.extend(bypasses.map(|(i, _)| PageOut::host(span.first + i as u32)));
+        if span.count == 1 {
+            self.pipeline.batch.push(PageOut::host(span.first));
+        } else {
+            let bypasses =
+                out.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Bypass);
+            let pages = bypasses.map(|(i, _)| PageOut::host(span.first + i as u32));
+            self.pipeline.batch.extend(pages);
+        }
         let pages = self.pipeline.batch.len();
         self.observers.on_write(&Written { pages, with_padding: pages, bypassed: true });
         let fills = self.join_of_fills(span.pages());
@@ -134,10 +139,12 @@ impl Device {
     /// A join of all reads that fill any of these pages, for a program that has to come after them;
     /// `None` where no page is being filled. The caller releases it when it has issued what signals
     /// it.
+    #[inline]
     fn join_of_fills(&mut self, pages: impl Iterator<Item = Lpn>) -> Option<JoinId> {
-        if self.pipeline.fills.is_empty() {
-            return None;
-        }
+        if self.pipeline.fills.is_empty() { None } else { self.join_fills(pages) }
+    }
+
+    fn join_fills(&mut self, pages: impl Iterator<Item = Lpn>) -> Option<JoinId> {
         let mut fills: Vec<u32> = pages.filter_map(|lpn| self.pipeline.fills.of(lpn)).collect();
         fills.sort_unstable();
         fills.dedup();
@@ -157,13 +164,21 @@ impl Device {
     }
 
     /// Writes the batch after the reads that fill its pages, or after join `waits` of the plan.
+    #[inline(always)]
     fn write_after(
         &mut self,
         own: Waiter,
         fills: Option<JoinId>,
         waits: JoinId,
     ) -> Result<(), DeviceError> {
-        let Some(join) = fills else { return self.write_batch(own, waits) };
+        match fills {
+            None => self.write_batch(own, waits),
+            Some(join) => self.write_after_fills(own, join),
+        }
+    }
+
+    /// Writes the batch after the reads that join `join` stands for.
+    fn write_after_fills(&mut self, own: Waiter, join: JoinId) -> Result<(), DeviceError> {
         // The reads are issued, so that the join lives until the last of them has ended; that may
         // have been before now.
         self.issue();

@@ -10,6 +10,7 @@ mod evictions;
 mod fills;
 mod leave;
 mod parked;
+mod plain;
 mod serve;
 mod space;
 

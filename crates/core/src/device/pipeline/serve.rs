@@ -18,10 +18,18 @@ use crate::support::ids::{LogicalBlock, Lpn, PlaneId, RequestId};
 use crate::upkeep::{Times, Upkeep};
 
 /// The window that a buffer has on the drive below it.
-struct Below<'a> {
+pub(super) struct Below<'a> {
     backend: &'a Backend,
     geometry: &'a Geometry,
     timing: &'a TimingConfig,
+}
+
+impl<'a> Below<'a> {
+    /// On what lies below now.
+    #[inline]
+    pub fn new(backend: &'a Backend, geometry: &'a Geometry, timing: &'a TimingConfig) -> Self {
+        Self { backend, geometry, timing }
+    }
 }
 
 impl View for Below<'_> {
@@ -141,7 +149,8 @@ impl Device {
                     self.pipeline.current.write = Some((number, pages.count));
                     self.pipeline.buffer.writes(number, pages.count);
                 }
-                for (first, count) in pages.spans(&self.geometry) {
+                let mut next = Some(pages.first_span(&self.geometry));
+                while let Some((first, count)) = next {
                     if write && (pages.partial_first || pages.partial_last) {
                         self.pass_partial_writes(request, first, count, &pages);
                     }
@@ -149,6 +158,7 @@ impl Device {
                     if self.pipeline.current.forced {
                         self.force(id, first, count)?;
                     }
+                    next = pages.next_span((first, count), self.geometry.pages_per_block);
                 }
                 Ok(())
             }
@@ -180,11 +190,7 @@ impl Device {
     fn serve_span(&mut self, id: RequestId, span: Span, pages: &Pages) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.backend.end_run_of_reads();
-        let below = Below {
-            backend: &self.backend,
-            geometry: &self.geometry,
-            timing: &self.config.nand.timing,
-        };
+        let below = Below::new(&self.backend, &self.geometry, &self.config.nand.timing);
         self.pipeline.buffer.access(&span, &below, &mut out);
         if span.write {
             self.backend.count().pages_written += u64::from(span.count);
@@ -236,6 +242,7 @@ impl Device {
     }
 
     /// Hands the plan to the engine.
+    #[inline]
     pub(in crate::device) fn issue(&mut self) {
         self.backend.issue(&mut self.observers);
         self.release_timed_evictions();
@@ -257,7 +264,7 @@ impl Device {
     }
 
     /// Reads a page for the host; whether that takes a flash read.
-    fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
+    pub(super) fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
                 Newest::Written => self.backend.count().inflight_hits += 1,
@@ -309,15 +316,20 @@ impl Device {
     /// Issues a request's reads; what it reads from now on is none of theirs. A program that waits
     /// for reads may otherwise end up waiting for one that is planned later and waits, by way of
     /// its block, for the program.
+    #[inline(always)]
     pub(in crate::device) fn close_reads(&mut self, id: RequestId) {
         let open = self.requests.close_reads(id);
         if open != NONE {
-            self.issue();
-            self.backend.release(self.pipeline.fills.join(open));
-            if self.backend.engine().has_finished() {
-                // Time has passed while there was no room: the reads had ended before.
-                self.collect_finished();
-            }
+            self.close_group(open);
+        }
+    }
+
+    fn close_group(&mut self, open: u32) {
+        self.issue();
+        self.backend.release(self.pipeline.fills.join(open));
+        if self.backend.engine().has_finished() {
+            // Time has passed while there was no room: the reads had ended before.
+            self.collect_finished();
         }
     }
 
@@ -332,6 +344,7 @@ impl Device {
     }
 
     /// The join of the flash writes that a request waits for.
+    #[inline]
     pub(in crate::device) fn writes_join(&mut self, id: RequestId) -> Waiter {
         if !self.backend.is_timed() {
             return NOBODY;
@@ -389,32 +402,53 @@ impl Device {
         }
     }
 
-    /// Carries out an outcome, page by page: what leaves to make room for a page, then the page.
-    #[inline]
-    fn follow(
+    /// A page of a span: from or into the buffer, or past it.
+    #[inline(always)]
+    fn answer_page(&mut self, id: RequestId, span: &Span, lpn: Lpn, answer: Answer, pages: &Pages) {
+        let range = (span.first, span.count);
+        if span.write {
+            self.answer_write(id, lpn, answer, pages.is_partial(lpn), range);
+        } else {
+            self.answer_read(id, lpn, answer, range);
+        }
+    }
+
+    /// Page by page: what leaves to make room for a page, then the page.
+    fn follow_pages(
         &mut self,
         id: RequestId,
         span: &Span,
         pages: &Pages,
         out: &Outcome,
     ) -> Result<(), DeviceError> {
-        let range = (span.first, span.count);
         let mut evictions = out.evictions.iter().peekable();
-        let (flushed, bypassed) =
-            (self.backend.counters().flushed_pages, self.backend.counters().bypassed_writes);
-        for (i, &answer) in out.answers.iter().enumerate() {
-            while let Some(eviction) = evictions.next_if(|e| e.before <= i as u32) {
+        for (i, &answer) in (0..).zip(&out.answers) {
+            while let Some(eviction) = evictions.next_if(|e| e.before <= i) {
                 self.apply_eviction(id, eviction, out)?;
             }
-            let lpn = span.first + i as u32;
-            if span.write {
-                self.answer_write(id, lpn, answer, pages.is_partial(lpn), range);
-            } else {
-                self.answer_read(id, lpn, answer, range);
-            }
+            self.answer_page(id, span, span.first + i, answer, pages);
         }
         for eviction in evictions {
             self.apply_eviction(id, eviction, out)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out an outcome.
+    #[inline]
+    pub(super) fn follow(
+        &mut self,
+        id: RequestId,
+        span: &Span,
+        pages: &Pages,
+        out: &Outcome,
+    ) -> Result<(), DeviceError> {
+        let (flushed, bypassed) =
+            (self.backend.counters().flushed_pages, self.backend.counters().bypassed_writes);
+        if let ([answer], []) = (&out.answers[..], &out.evictions[..]) {
+            self.answer_page(id, span, span.first, *answer, pages);
+        } else {
+            self.follow_pages(id, span, pages, out)?;
         }
         if self.backend.counters().bypassed_writes > bypassed {
             self.write_bypassed(id, span, out)?;

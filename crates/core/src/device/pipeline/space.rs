@@ -6,8 +6,8 @@ use crate::ftl::{PageOut, Waiter};
 use crate::nand::JoinId;
 use crate::nand::media::Content;
 use crate::pattern::Hint;
+use crate::support::clocks::NEVER;
 use crate::support::ids::{Lpn, RequestId};
-use crate::support::tournament::NEVER;
 
 impl Device {
     /// Writes `self.pipeline.batch` to flash after join `waits`. Without time, collection makes

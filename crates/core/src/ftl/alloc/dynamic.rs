@@ -27,7 +27,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
+use super::{Allocator, Built, Chooser, Fresh, Pools, Shape, Units, stripe_pages};
 use crate::support::ids::PlaneId;
 use crate::support::registry::{About, Choice};
 
@@ -113,7 +113,8 @@ impl Config {
         };
         // Units are numbered CWDP, so that those of one channel or chip have one remainder.
         let pools = Pools::new(g.units, (0..pools).collect(), stripe);
-        Ok((Box::new(Dynamic::new(pools.clone(), g.program_pages, stripe, self.tie)), pools))
+        let dynamic = Dynamic::new(pools.clone(), g.program_pages, stripe, self.tie);
+        Ok((Chooser::other(dynamic), pools))
     }
 }
 

@@ -19,7 +19,8 @@ use dyn_clone::DynClone;
 
 use crate::nand::Geometry;
 use crate::support::ids::{PlaneId, Ppn};
-use crate::support::persist::Persist;
+use crate::support::persist::{Object, Persist};
+use round_robin::RoundRobin;
 pub use units::Units;
 
 /// A page that is going to be written.
@@ -54,7 +55,74 @@ pub trait Allocator: DynClone + Persist + std::fmt::Debug + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Allocator);
-crate::persist_objects!(Allocator);
+
+/// An allocator. The one that most drives have is told apart from the others: it is asked for each
+/// page, and answers without a detour.
+#[derive(Debug, Clone)]
+pub enum Chooser {
+    /// Units take turns.
+    Turns(RoundRobin),
+    /// Any other.
+    Other(Box<dyn Allocator>),
+}
+
+impl Chooser {
+    /// Any allocator.
+    pub fn other(alloc: impl Allocator + 'static) -> Self {
+        Self::Other(Box::new(alloc))
+    }
+
+    /// [`Allocator::pick`].
+    #[inline]
+    pub fn pick(&mut self, page: Fresh, units: &mut impl Units) -> Option<PlaneId> {
+        match self {
+            Self::Turns(turns) => turns.pick_of(page, units),
+            Self::Other(alloc) => alloc.pick(page, units),
+        }
+    }
+
+    /// [`Allocator::placed`].
+    #[inline]
+    pub fn placed(&mut self, unit: PlaneId, units: &mut impl Units) {
+        match self {
+            Self::Turns(turns) => turns.placed_in(unit, units),
+            Self::Other(alloc) => alloc.placed(unit, units),
+        }
+    }
+
+    /// [`Allocator::needs_work_estimates`].
+    pub fn needs_work_estimates(&self) -> bool {
+        self.as_allocator().needs_work_estimates()
+    }
+
+    /// [`Allocator::takes_turns`].
+    pub fn takes_turns(&self) -> bool {
+        self.as_allocator().takes_turns()
+    }
+
+    fn as_allocator(&self) -> &dyn Allocator {
+        match self {
+            Self::Turns(turns) => turns,
+            Self::Other(alloc) => &**alloc,
+        }
+    }
+}
+
+impl Object for Chooser {
+    fn object(&self) -> Option<&dyn Persist> {
+        match self {
+            Self::Turns(turns) => Some(turns),
+            Self::Other(alloc) => Some(&**alloc),
+        }
+    }
+
+    fn object_mut(&mut self) -> Option<&mut dyn Persist> {
+        match self {
+            Self::Turns(turns) => Some(turns),
+            Self::Other(alloc) => Some(&mut **alloc),
+        }
+    }
+}
 
 /// What an allocator is built for.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +132,7 @@ pub struct Shape<'a> {
 }
 
 /// An allocator with the pools that it divides the units into.
-pub type Built = (Box<dyn Allocator>, Pools);
+pub type Built = (Chooser, Pools);
 
 /// The length of stripes in pages: what is asked for, or one program.
 ///

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dynamic::{Dynamic, TIE, Tie};
-use super::{Built, Pools, Shape};
+use super::{Built, Chooser, Pools, Shape};
 use crate::support::registry::About;
 
 /// What `list` says.
@@ -50,9 +50,8 @@ impl Config {
     /// None.
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let pools = Pools::one(shape.geometry.units);
-        Ok((
-            Box::new(Dynamic::new(pools.clone(), shape.geometry.program_pages, u32::MAX, self.tie)),
-            pools,
-        ))
+        let program = shape.geometry.program_pages;
+        let dynamic = Dynamic::new(pools.clone(), program, u32::MAX, self.tie);
+        Ok((Chooser::other(dynamic), pools))
     }
 }

@@ -17,7 +17,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
+use super::{Allocator, Built, Chooser, Fresh, Pools, Shape, Units, stripe_pages};
 use crate::support::ids::PlaneId;
 use crate::support::registry::About;
 
@@ -53,12 +53,13 @@ impl Config {
             placed: 0,
             group: 0,
         };
-        Ok((Box::new(turns), Pools::one(g.units)))
+        Ok((Chooser::Turns(turns), Pools::one(g.units)))
     }
 }
 
+/// The units in turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct RoundRobin {
+pub struct RoundRobin {
     units: u32,
     /// Pages of a program.
     program: u32,
@@ -78,15 +79,14 @@ impl RoundRobin {
         self.turn = if next.0 == self.units { PlaneId(0) } else { next };
         self.placed = 0;
     }
-}
 
-impl Allocator for RoundRobin {
-    fn takes_turns(&self) -> bool {
-        true
-    }
-
+    /// [`Allocator::pick`] among any units.
     #[inline]
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
+    pub(super) fn pick_of(
+        &mut self,
+        page: Fresh,
+        units: &mut (impl Units + ?Sized),
+    ) -> Option<PlaneId> {
         if self.placed > 0
             && self.stripe > self.program
             && self.group != page.group
@@ -104,12 +104,27 @@ impl Allocator for RoundRobin {
         None
     }
 
+    /// [`Allocator::placed`] among any units.
     #[inline]
-    fn placed(&mut self, unit: PlaneId, units: &mut dyn Units) {
+    pub(super) fn placed_in(&mut self, unit: PlaneId, units: &mut (impl Units + ?Sized)) {
         self.placed += 1;
         // No stripe ends, and no turn, inside a program.
         if self.stripe.saturating_sub(self.placed) < self.program && !units.has_pending(unit) {
             self.pass_on();
         }
+    }
+}
+
+impl Allocator for RoundRobin {
+    fn takes_turns(&self) -> bool {
+        true
+    }
+
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
+        self.pick_of(page, units)
+    }
+
+    fn placed(&mut self, unit: PlaneId, units: &mut dyn Units) {
+        self.placed_in(unit, units);
     }
 }

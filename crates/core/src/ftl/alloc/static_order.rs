@@ -21,7 +21,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Allocator, Built, Fresh, Pools, Shape, Units, stripe_pages};
+use super::{Allocator, Built, Chooser, Fresh, Pools, Shape, Units, stripe_pages};
 use crate::nand::Geometry;
 use crate::support::ids::PlaneId;
 use crate::support::registry::About;
@@ -63,7 +63,7 @@ impl Config {
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let stripe = stripe_pages(self.striping_unit, shape.geometry)?;
         let turns = turns(&self.order, shape.geometry)?;
-        Ok((Box::new(Static), Pools::new(shape.geometry.units, turns, stripe)))
+        Ok((Chooser::other(Static), Pools::new(shape.geometry.units, turns, stripe)))
     }
 }
 

@@ -218,7 +218,7 @@ impl Cx<'_> {
     }
 
     /// Notes an operation: for the engine, or to happen at once where there is no time.
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, mut op: FlashOp) {
         op.instant = self.instant;
         if op.kind != Kind::Read {
@@ -345,9 +345,8 @@ impl Cx<'_> {
     /// then.
     #[inline]
     pub fn program_held(&mut self, at: Place, pages: &[PageOut], stamps: &[Stamp], after: After) {
-        let (Place { block, page, label }, After { guard, ordered, waits }) = (at, after);
         let count = pages.len() as u32;
-        self.flash.program(block, page, count);
+        self.flash.program(at.block, at.page, count);
         self.counters.programmed += u64::from(count);
         self.counters.program_ops += u64::from(self.flash.geometry.programs(count));
         let (mut slots, mut host) = (0, false);
@@ -356,17 +355,41 @@ impl Cx<'_> {
             slots += u32::from(out.slot);
             host |= out.cause == Cause::Host;
         }
+        let cause = if host { Cause::Host } else { pages[0].cause };
+        self.note_program((at, pages, stamps), after, cause, slots);
+    }
+
+    /// Programs one page, where a program takes no more.
+    #[inline(always)]
+    pub fn program_one(&mut self, at: Place, out: PageOut, after: After) {
+        self.flash.program(at.block, at.page, 1);
+        self.counters.programmed += 1;
+        self.counters.program_ops += 1;
+        self.counters.programs[out.cause as usize] += 1;
+        let pages = std::slice::from_ref(&out);
+        self.note_program((at, pages, &[]), after, out.cause, u32::from(out.slot));
+    }
+
+    /// Notes the program of pages that have been counted, on account of `cause`.
+    #[inline(always)]
+    fn note_program(
+        &mut self,
+        (at, pages, stamps): (Place, &[PageOut], &[Stamp]),
+        after: After,
+        cause: Cause,
+        slots: u32,
+    ) {
         if self.leaves_no_trace() {
             self.plan.last_read = None;
             return;
         }
-        let cause = if host { Cause::Host } else { pages[0].cause };
+        let (Place { block, page, label }, After { guard, ordered, waits }) = (at, after);
         let mut op = FlashOp {
             guard,
             ordered,
             waits,
             waiter: self.waiter_for(cause),
-            ..FlashOp::new(Kind::Program, cause, block, page, count)
+            ..FlashOp::new(Kind::Program, cause, block, page, pages.len() as u32)
         };
         if self.timed {
             op.slots = slots;

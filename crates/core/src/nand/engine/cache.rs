@@ -10,8 +10,8 @@ use super::Engine;
 use super::array::Phase;
 use crate::nand::op::Kind;
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// Whether what runs on `die` is a program that goes through the cache register.

@@ -4,12 +4,12 @@ use super::Engine;
 use super::array::Phase;
 use crate::nand::op::{Cause, FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A ready operation goes to its die.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, id: u32) {
         self.path_ready(id);
         let state = &mut self.ops[id as usize];
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     /// A free die takes up an operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(&mut self, die: DieId, id: u32) {
         let (now, steps_before) = (self.now, self.ops[id as usize].steps_done);
         let d = &mut self.array.dies[die.index()];
@@ -226,12 +226,12 @@ impl Engine {
         let cached = self.is_cached(die);
         let d = &mut self.array.dies[die.index()];
         match d.phase {
-            Phase::First if d.step[2] + d.step[3] > 0 => self.second(die),
+            Phase::First if d.step[2] + d.step[3] > 0 => return self.second(die),
             Phase::Across => {
                 self.ops[d.running as usize].steps_done += 1;
-                self.second(die);
+                return self.second(die);
             }
-            Phase::First if cached => self.hand_over(die),
+            Phase::First if cached => return self.hand_over(die),
             Phase::First | Phase::Second => {
                 let id = d.running;
                 self.ops[id as usize].steps_done += 1;
@@ -241,12 +241,11 @@ impl Engine {
                 if !self.rules.plain {
                     self.end_companions(die);
                 }
-                self.end_step(die);
             }
-            Phase::Suspending => self.suspended(die),
-            Phase::Handover => self.handed_over(die),
+            Phase::Suspending => return self.suspended(die),
+            Phase::Handover => return self.handed_over(die),
             // They have no clock of their own.
-            Phase::Held | Phase::Gathering => {}
+            Phase::Held | Phase::Gathering => return,
             Phase::Run => {
                 d.phase = Phase::Second;
                 let state = &mut self.ops[d.running as usize];
@@ -256,13 +255,14 @@ impl Engine {
                     channel.run = DieId::NONE;
                     channel.busy_until = channel.busy_until.max(self.now - d.step[3]);
                 }
-                self.end_step(die);
             }
         }
+        self.end_step(die);
     }
 
     /// After a step: on with the operation, or a host read first, or the operation has ended.
-    pub(super) fn end_step(&mut self, die: DieId) {
+    #[inline(always)]
+    fn end_step(&mut self, die: DieId) {
         let d = &self.array.dies[die.index()];
         let id = d.running;
         let state = &self.ops[id as usize];
@@ -273,14 +273,12 @@ impl Engine {
             }
             self.path_leaves(die);
             self.put_back(die, id);
-            self.array.channels[self.array.dies[die.index()].channel as usize].active -= 1;
-            return self.start_next(die);
+        } else {
+            self.path_leaves(die);
+            self.complete(id);
+            self.array.dies[die.index()].load -= 1;
         }
-        self.path_leaves(die);
-        self.complete(id);
-        let d = &mut self.array.dies[die.index()];
-        d.load -= 1;
-        let channel = d.channel as usize;
+        let channel = self.array.dies[die.index()].channel as usize;
         self.array.channels[channel].active -= 1;
         self.start_next(die);
     }
@@ -304,17 +302,18 @@ impl Engine {
     }
 
     /// A die takes the next operation from its queues.
+    #[inline]
     pub(super) fn start_next(&mut self, die: DieId) {
         let d = &mut self.array.dies[die.index()];
         d.running = NONE;
         if d.urgent.head == NONE && d.suspended.is_some() {
             return self.resume(die);
         }
-        if self.chip.gathers() {
-            if d.urgent.head != NONE || d.normal.head != NONE {
-                self.start_together(die);
-            }
+        if d.urgent.head == NONE && d.normal.head == NONE {
             return;
+        }
+        if self.chip.gathers() {
+            return self.start_together(die);
         }
         self.take_up(die);
     }

@@ -48,16 +48,15 @@ impl Engine {
 
     /// Starts or queues the operations of a plan, in order.
     pub fn issue(&mut self, plan: &Plan) {
-        if plan.is_plain() && self.stored.is_none() {
-            for op in &plan.ops {
-                let id = self.accept(*op, NONE);
-                if self.ops[id as usize].deps == 0 {
-                    self.enqueue(id);
-                }
-            }
-            return;
+        if !plan.is_plain() || self.stored.is_some() {
+            return self.issue_in_order(plan);
         }
-        self.issue_in_order(plan);
+        for op in &plan.ops {
+            let id = self.accept(op, NONE);
+            if self.ops[id as usize].deps == 0 {
+                self.enqueue(id);
+            }
+        }
     }
 
     /// The same of a plan with joins, pins or a group, or where the medium is kept.
@@ -79,7 +78,8 @@ impl Engine {
                 self.pinned.tokens.insert(token, (block, life));
             }
             let op = FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op };
-            let id = self.accept(op, if plan.together { self.last_of_group(&op) } else { NONE });
+            let id =
+                self.accept_any(&op, if plan.together { self.last_of_group(&op) } else { NONE });
             if self.stored.is_some() {
                 let slot = &mut self.payloads[id as usize];
                 slot.clear();
@@ -129,14 +129,18 @@ impl Engine {
 
     /// Gives an operation a slot and finds what it waits for, `leader` among it: what comes before
     /// it in its group.
-    pub(super) fn accept(&mut self, op: FlashOp, leader: u32) -> u32 {
-        let steps = self.steps_of(&op);
-        self.work_issued(&op);
+    #[inline(always)]
+    fn accept(&mut self, op: &FlashOp, leader: u32) -> u32 {
+        self.work_issued(op);
+        let id = self.free_slot();
         let block = op.block.index();
         let changes = op.kind != Kind::Read;
         let before = if changes { self.blocks[block].tail } else { NONE };
-        let state = OpState {
-            op,
+        let steps = self.steps_of(op);
+        let state = &mut self.ops[id as usize];
+        self.free_op = state.next;
+        *state = OpState {
+            op: *op,
             seq: self.seq,
             deps: 0,
             ready: false,
@@ -147,30 +151,14 @@ impl Engine {
             waiters: NONE,
             steps,
             steps_done: 0,
-            epoch: self.waiting.first_epoch + self.waiting.epochs.len() as u32 - 1,
+            epoch: self.waiting.epoch,
             life: 0,
             pins: 0,
             erase_before: NONE,
         };
         self.seq += 1;
         self.counts.under_way += 1;
-        if counts_for_flush(&op)
-            && let Some((programs, _)) = self.waiting.epochs.back_mut()
-        {
-            *programs += 1;
-        }
-        let id = if self.free_op == NONE {
-            self.ops.push(state);
-            if self.stored.is_some() {
-                self.payloads.resize(self.ops.len(), Vec::new());
-            }
-            self.ops.len() as u32 - 1
-        } else {
-            let id = self.free_op;
-            self.free_op = self.ops[id as usize].next;
-            self.ops[id as usize] = state;
-            id
-        };
+        self.waiting.programs += u32::from(counts_for_flush(op));
         self.path_issued(id);
         for join in [op.signals, op.waiter] {
             if !join.is_none() {
@@ -233,6 +221,27 @@ impl Engine {
         id
     }
 
+    /// The same of one that is in a plan with others of all kinds.
+    fn accept_any(&mut self, op: &FlashOp, leader: u32) -> u32 {
+        self.accept(op, leader)
+    }
+
+    /// A slot for an operation, the first of the free ones.
+    #[inline]
+    fn free_slot(&mut self) -> u32 {
+        if self.free_op == NONE { self.another_slot() } else { self.free_op }
+    }
+
+    #[cold]
+    fn another_slot(&mut self) -> u32 {
+        self.free_op = self.ops.len() as u32;
+        self.ops.push(OpState::free());
+        if self.stored.is_some() {
+            self.payloads.resize(self.ops.len(), Vec::new());
+        }
+        self.free_op
+    }
+
     /// The same of one that takes no time: it waits for nothing. It is over before anything else is
     /// issued, so that nothing that is looks for it; what was under way on a block that it erases
     /// is of no interest any more.
@@ -281,7 +290,7 @@ impl Engine {
         let (mut at, mut newest) = (self.blocks[block.index()].tail, self.ops[id as usize].seq);
         let end = page.saturating_add(count);
         while at != NONE {
-            let state = self.ops[at as usize];
+            let state = &self.ops[at as usize];
             if !state.live
                 || state.op.block != block
                 || state.seq >= newest
@@ -289,11 +298,11 @@ impl Engine {
             {
                 return;
             }
+            let (seq, before) = (state.seq, state.before);
             if state.op.page < end && page < state.op.page + state.op.count {
                 self.after(id, at);
             }
-            newest = state.seq;
-            at = state.before;
+            (newest, at) = (seq, before);
         }
     }
 
@@ -305,18 +314,22 @@ impl Engine {
     }
 
     /// An operation has ended: its hazards go, those who waited go on.
-    #[inline]
     pub(super) fn complete(&mut self, id: u32) {
-        if self.paths.is_some() { self.complete_watched(id) } else { self.end(id) }
+        let watched = self.paths.is_some();
+        if watched {
+            self.path_ends(id);
+        }
+        self.end(id);
+        if watched {
+            self.path_over();
+        }
     }
 
+    #[inline(always)]
     fn end(&mut self, id: u32) {
         let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
         if counts_for_flush(&op) {
-            self.waiting.epochs[(epoch - self.waiting.first_epoch) as usize].0 -= 1;
-            if self.waiting.epochs.len() > 1 {
-                self.pass_barriers();
-            }
+            self.end_program_of(epoch);
         }
         self.work_done(&op);
         self.counts.under_way -= 1;
@@ -358,14 +371,6 @@ impl Engine {
                 self.release(join);
             }
         }
-    }
-
-    /// The same where the paths of operations are kept.
-    #[cold]
-    fn complete_watched(&mut self, id: u32) {
-        self.path_ends(id);
-        self.end(id);
-        self.path_over();
     }
 
     /// What is in `block` is needed; returns which of its lives.

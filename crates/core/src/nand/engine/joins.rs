@@ -34,9 +34,14 @@ pub(super) struct Waiting {
     pub free_edge: u32,
     /// Joins of the plan being issued.
     pub locals: Vec<JoinId>,
-    /// Programs under way between barriers, the oldest first, and who waits for each barrier.
+    /// Programs under way before each barrier that has not been passed, the oldest first, and who
+    /// waits for it.
     pub epochs: VecDeque<(u32, u32)>,
+    /// Number of the first of these.
     pub first_epoch: u32,
+    /// Number of what comes after the last barrier, and programs of that under way.
+    pub epoch: u32,
+    pub programs: u32,
     /// Tags of joins that have ended.
     pub finished: Vec<u32>,
 }
@@ -50,8 +55,10 @@ impl Waiting {
             edges: Vec::new(),
             free_edge: NONE,
             locals: Vec::new(),
-            epochs: VecDeque::from([(0, NONE)]),
+            epochs: VecDeque::new(),
             first_epoch: 0,
+            epoch: 0,
+            programs: 0,
             finished: Vec::new(),
         }
     }
@@ -65,6 +72,7 @@ impl Engine {
     }
 
     /// A new join that `count` signals end.
+    #[inline]
     pub fn join(&mut self, tag: u32) -> JoinId {
         let join = Join { count: 0, waiters: NONE, tag };
         if self.waiting.free_join == NONE {
@@ -89,6 +97,7 @@ impl Engine {
     }
 
     /// Adds a signal that the join waits for.
+    #[inline]
     pub fn hold(&mut self, join: JoinId) {
         self.waiting.joins[join.index()].count += 1;
     }
@@ -96,6 +105,7 @@ impl Engine {
     /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who
     /// wait for it go on, its tag is reported, and its number is used again. Says whether it has
     /// ended.
+    #[inline]
     pub fn release(&mut self, join: JoinId) -> bool {
         if self.paths.is_some() { self.release_watched(join) } else { self.signal(join) }
     }
@@ -112,7 +122,9 @@ impl Engine {
             if tag != NONE {
                 self.waiting.finished.push(tag);
             }
-            self.wake(waiters);
+            if waiters != NONE {
+                self.wake(waiters);
+            }
         }
         ended
     }
@@ -130,21 +142,30 @@ impl Engine {
         ended
     }
 
+    /// A program of a stretch between barriers has ended.
+    #[inline(always)]
+    pub(super) fn end_program_of(&mut self, epoch: u32) {
+        if epoch == self.waiting.epoch {
+            self.waiting.programs -= 1;
+        } else {
+            self.waiting.epochs[(epoch - self.waiting.first_epoch) as usize].0 -= 1;
+            self.pass_barriers();
+        }
+    }
+
     /// Reports `tag` when every program issued so far has ended.
     pub fn barrier(&mut self, tag: u32) {
-        if let Some((_, waits)) = self.waiting.epochs.back_mut() {
-            *waits = tag;
-        }
-        self.waiting.epochs.push_back((0, NONE));
+        let programs = std::mem::take(&mut self.waiting.programs);
+        self.waiting.epochs.push_back((programs, tag));
+        self.waiting.epoch += 1;
         self.pass_barriers();
     }
 
     pub(super) fn pass_barriers(&mut self) {
-        while self.waiting.epochs.len() > 1 && self.waiting.epochs[0].0 == 0 {
-            if let Some((_, tag)) = self.waiting.epochs.pop_front() {
-                self.waiting.finished.push(tag);
-                self.path_passes();
-            }
+        while let Some(&(0, tag)) = self.waiting.epochs.front() {
+            self.waiting.epochs.pop_front();
+            self.waiting.finished.push(tag);
+            self.path_passes();
             self.waiting.first_epoch += 1;
         }
     }

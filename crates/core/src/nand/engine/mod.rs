@@ -60,8 +60,8 @@ use super::op::{Cause, FlashOp, Kind};
 use super::shadow::Shadow;
 use super::stored::Stored;
 use crate::support::NONE;
+use crate::support::clocks::Clocks;
 use crate::support::ids::{BlockId, DieId};
-use crate::support::tournament::Tournament;
 
 /// An operation under way.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -91,6 +91,29 @@ struct OpState {
     /// Erase: pins that it still waits for, and the erase before it that waits too.
     pins: u32,
     erase_before: u32,
+}
+
+impl OpState {
+    /// A slot that no operation has yet.
+    fn free() -> Self {
+        Self {
+            op: FlashOp::new(Kind::Read, Cause::Host, BlockId::NONE, 0, 0),
+            seq: 0,
+            deps: 0,
+            ready: false,
+            follows: false,
+            live: false,
+            next: NONE,
+            before: NONE,
+            waiters: NONE,
+            steps: 0,
+            steps_done: 0,
+            epoch: 0,
+            life: 0,
+            pins: 0,
+            erase_before: NONE,
+        }
+    }
 }
 
 /// What is under way on a block.
@@ -163,7 +186,7 @@ pub struct Engine {
     ops: Vec<OpState>,
     free_op: u32,
     waiting: Waiting,
-    events: Tournament,
+    events: Clocks,
     /// The clock served last; past all of them once everything up to now has happened.
     serving: u32,
     seq: u64,
@@ -206,7 +229,7 @@ impl Engine {
             ops: Vec::new(),
             free_op: NONE,
             waiting: Waiting::new(),
-            events: Tournament::new(clocks as usize),
+            events: Clocks::new(clocks as usize),
             serving: NONE,
             seq: 0,
             counts: Counts::default(),
@@ -267,7 +290,7 @@ impl Engine {
         self.now
     }
 
-    /// When the next thing happens; [`NEVER`](crate::support::tournament::NEVER) if nothing is
+    /// When the next thing happens; [`NEVER`](crate::support::clocks::NEVER) if nothing is
     /// under way.
     pub fn next_event(&self) -> u64 {
         self.events.first().1
@@ -325,8 +348,13 @@ impl Engine {
     }
 
     /// Tags of the joins that have ended since the last call go to `into`.
+    #[inline]
     pub fn take_finished(&mut self, into: &mut Vec<u32>) {
-        into.append(&mut self.waiting.finished);
+        if into.is_empty() {
+            std::mem::swap(into, &mut self.waiting.finished);
+        } else {
+            into.append(&mut self.waiting.finished);
+        }
     }
 
     /// Whether a tagged join has ended since they were last taken.
@@ -445,6 +473,7 @@ impl Engine {
 
 /// Whether a flush waits for the operation: it stores something for the first time. Tombstones may
 /// be written in the course of a collection; all other copies are of what is stored already.
+#[inline]
 fn counts_for_flush(op: &FlashOp) -> bool {
     op.kind == Kind::Program || (op.kind == Kind::Copy && op.cause == Cause::Mapping)
 }

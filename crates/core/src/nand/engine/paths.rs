@@ -231,6 +231,7 @@ impl Engine {
     }
 
     /// Operation `id` ends: its path is the one of whatever ends by it.
+    #[cold]
     pub(super) fn path_ends(&mut self, id: u32) {
         let path = self.path_of(id);
         let slots = self.ops[id as usize].op.slots;
@@ -243,6 +244,7 @@ impl Engine {
     }
 
     /// The end of an operation has been told to everybody.
+    #[cold]
     pub(super) fn path_over(&mut self) {
         if let Some(paths) = self.paths.as_deref_mut() {
             paths.current = paths.outer.pop().flatten();

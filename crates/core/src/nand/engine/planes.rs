@@ -9,8 +9,8 @@ use super::array::{Phase, Queue};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::{FlashOp, Kind};
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A die that has nothing to do begins at the end of this moment, when all that is issued in it

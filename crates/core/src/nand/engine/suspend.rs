@@ -5,8 +5,8 @@ use super::array::{Phase, Suspended};
 use crate::nand::chip::COMPANIONS;
 use crate::nand::op::Kind;
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
-use crate::support::tournament::NEVER;
 
 impl Engine {
     /// A host read waits on `die`: what is in the array stops, as soon as it is there, if it can

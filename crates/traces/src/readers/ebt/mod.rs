@@ -94,6 +94,11 @@ impl RecordParser for Ebt {
         Ok(Some(Line::Request(self.block[self.next - 1])))
     }
 
+    fn records(&mut self, _file: &mut RecordFile, into: &mut Vec<Request>) {
+        into.extend_from_slice(&self.block[self.next..]);
+        self.next = self.block.len();
+    }
+
     fn missing(&self) -> &'static str {
         "blocks of requests"
     }

@@ -20,6 +20,7 @@ use crate::nand::media::Content;
 use crate::nand::{Cause, JoinId, Media, Oob, PageState};
 use crate::support::NONE;
 use crate::support::bits::Bits;
+use crate::support::chunks::Chunks;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 /// What a block says of a page: when it was said in the order of writes, whether it is that the
@@ -62,8 +63,8 @@ fn says<'a>(media: &'a Media, oob: &'a Oob) -> impl Iterator<Item = (Lpn, bool)>
 #[derive(Debug, Clone)]
 struct Words {
     ppb: u32,
-    first: Vec<Word>,
-    second: Vec<Word>,
+    first: Chunks<Word>,
+    second: Chunks<Word>,
 }
 
 impl Words {
@@ -75,7 +76,8 @@ impl Words {
         ppb: u32,
         pages: usize,
     ) -> Self {
-        let mut words = Self { ppb, first: vec![SILENCE; pages], second: vec![SILENCE; pages] };
+        let silence = || Chunks::new(pages, SILENCE);
+        let mut words = Self { ppb, first: silence(), second: silence() };
         for block in blocks {
             for (page, oob) in records(media, block) {
                 for (lpn, dead) in says(media, oob) {
@@ -90,14 +92,14 @@ impl Words {
     }
 
     fn note(&mut self, lpn: usize, word: Word) {
-        let (first, second) = (&mut self.first[lpn], &mut self.second[lpn]);
+        let (first, second) = (self.first[lpn], self.second[lpn]);
         if word.seq >= first.seq {
             if first.ppn.block(self.ppb) != word.ppn.block(self.ppb) {
-                *second = *first;
+                self.second.set(lpn, first);
             }
-            *first = word;
+            self.first.set(lpn, word);
         } else if word.seq >= second.seq && first.ppn.block(self.ppb) != word.ppn.block(self.ppb) {
-            *second = word;
+            self.second.set(lpn, word);
         }
     }
 
@@ -109,7 +111,7 @@ impl Words {
                 || !blocks.contains(&(first.ppn.block(self.ppb)))
                 || if first.dead { second.dead } else { second.seq == first.seq }
         };
-        self.first.iter().zip(&self.second).all(said_again)
+        self.first.iter().zip(self.second.iter()).all(said_again)
     }
 
     /// Whether `other` says the same of each page.
@@ -117,7 +119,7 @@ impl Words {
         let same = |(one, two): (&Word, &Word)| {
             if one.dead { two.dead } else { !two.dead && two.seq == one.seq }
         };
-        self.first.iter().zip(&other.first).all(same)
+        self.first.iter().zip(other.first.iter()).all(same)
     }
 
     /// Whether the other blocks say the same of these pages as all with `block` do. If so, they
@@ -130,10 +132,8 @@ impl Words {
             !here(first) || if first.dead { second.dead } else { second.seq == first.seq }
         });
         if same {
-            for (first, second) in self.first[pages.clone()].iter_mut().zip(&self.second[pages]) {
-                if here(first) {
-                    *first = *second;
-                }
+            for lpn in pages.filter(|&lpn| here(&self.first[lpn])).collect::<Vec<_>>() {
+                self.first.set(lpn, self.second[lpn]);
             }
         }
         same
@@ -335,7 +335,7 @@ impl Blocks {
             }
         }
         let complete =
-            words.first[pages.clone()].iter().zip(&found).all(|(word, at)| word.seq == at.seq);
+            words.first.range(pages.clone()).zip(&found).all(|(word, at)| word.seq == at.seq);
         if complete {
             for (lpn, word) in pages.zip(&found) {
                 self.last.set(lpn, word.entry());

@@ -90,7 +90,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PageLevel;
 use super::page::Plain;
-use crate::ftl::alloc::{Allocator, Pools};
+use crate::ftl::alloc::{Chooser, Pools};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::Geometry;
 use crate::support::registry::{About, Choice, Cost, Needs};
@@ -249,10 +249,10 @@ impl Config {
         self.check()?;
         let g = shape.geometry;
         let pools = Pools::new(g.units, (0..g.chips()).collect(), self.stride);
-        let (alloc, shared): (Box<dyn Allocator>, _) = match self.active {
-            Active::Plane => (Box::new(planes::Planes::new(pools.clone(), self.pool)), None),
+        let (alloc, shared) = match self.active {
+            Active::Plane => (Chooser::other(planes::Planes::new(pools.clone(), self.pool)), None),
             Active::Element => {
-                (Box::new(planes::Whole::new(pools.clone())), Some(self.numbering()))
+                (Chooser::other(planes::Whole::new(pools.clone())), Some(self.numbering()))
             }
         };
         let options = sealed::Options {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::cleaning::Turns;
 use super::elements::{Numbering, Rotation};
 use crate::ftl::Shape;
-use crate::ftl::alloc::{Allocator, Pools};
+use crate::ftl::alloc::{Chooser, Pools};
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::gc::Grain;
 use crate::ftl::page_level::store::table::Table;
@@ -39,7 +39,7 @@ pub(super) struct Options {
     /// Name of the mapping above in prose.
     pub title: &'static str,
     /// Where pages go.
-    pub alloc: Box<dyn Allocator>,
+    pub alloc: Chooser,
     /// How the planes are divided into elements.
     pub pools: Pools,
     /// Which block is cleaned next, where each plane has its own open block.

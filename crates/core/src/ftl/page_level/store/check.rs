@@ -2,7 +2,6 @@
 
 use super::Store;
 use crate::nand::Flash;
-use crate::support::NONE;
 use crate::support::ids::Ppn;
 
 impl Store {
@@ -20,7 +19,7 @@ impl Store {
             let (block, page) = self.geometry.split(ppn);
             valid_of[block.index()] += 1;
             let owner = self.reverse[ppn.index()];
-            if owner == NONE || !lies(owner, ppn) {
+            if !lies(owner, ppn) {
                 return Err(format!(
                     "page store: physical page {ppn} is valid, but its owner {owner} lies elsewhere"
                 ));

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::collect::Job;
 use super::compose::room;
 use super::{Open, Store};
+use crate::ftl::alloc::Chooser;
 use crate::ftl::context::Cx;
 use crate::ftl::wear::{Blocks, Built, Leveller, State, Swap};
 use crate::nand::Flash;
@@ -155,7 +156,7 @@ impl Store {
     fn may_give(&self, from: BlockId, into: BlockId) -> bool {
         let [home, away] = [from, into].map(|block| self.geometry.unit_of(block));
         let [gives, gets] = [home, away].map(|unit| &self.units[unit.index()]);
-        let takes_turns = || self.alloc.as_ref().is_none_or(|alloc| alloc.takes_turns());
+        let takes_turns = || self.alloc.as_ref().is_none_or(Chooser::takes_turns);
         home == away || (gets.valid <= gives.valid && !takes_turns())
     }
 

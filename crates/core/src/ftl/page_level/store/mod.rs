@@ -51,7 +51,7 @@ use levelling::Wear;
 use rest::Rest;
 use table::OWN;
 
-use crate::ftl::alloc::{Allocator, Fresh, Pools};
+use crate::ftl::alloc::{Chooser, Fresh, Pools};
 use crate::ftl::context::{After, Cx, Label, Move, PageOut, Place, Stamp};
 use crate::ftl::gc::Grain;
 use crate::ftl::pool::Pool;
@@ -60,7 +60,7 @@ use crate::nand::{Geometry, JoinId, Role};
 use crate::support::NONE;
 use crate::support::bits::Bits;
 use crate::support::ids::{BlockId, LogicalBlock, PlaneId, Ppn};
-use crate::support::minima::{ABSENT, Minima};
+use crate::support::minima::Minima;
 
 /// The class of the host's pages.
 pub const DATA: u32 = 0;
@@ -98,7 +98,7 @@ pub(in crate::ftl) struct Limits {
 /// What a store is composed of.
 #[derive(Debug, Clone)]
 pub(in crate::ftl) struct Parts {
-    pub alloc: Box<dyn Allocator>,
+    pub alloc: Chooser,
     pub pools: Pools,
     pub victim: Box<dyn VictimPolicy>,
     pub leveller: crate::ftl::wear::Built,
@@ -211,7 +211,8 @@ struct Unit {
 pub struct Store {
     limits: Limits,
     geometry: Geometry,
-    /// Owner of each flash page that is valid.
+    /// Owner of each flash page that is valid. Of others it says nothing: what has never been
+    /// written takes no memory.
     reverse: Vec<u32>,
     valid: Bits,
     valid_of: Vec<u16>,
@@ -224,7 +225,7 @@ pub struct Store {
     pool: Pool,
     /// Where the host's pages go; taken out while it is asked. None where the mapping says so
     /// itself.
-    alloc: Option<Box<dyn Allocator>>,
+    alloc: Option<Chooser>,
     pools: Pools,
     /// Which block is collected next.
     victim: Box<dyn VictimPolicy>,
@@ -268,7 +269,7 @@ impl Store {
         };
         let open = Open { block: BlockId::NONE, ..Open::default() };
         Self {
-            reverse: vec![NONE; geometry.pages() as usize],
+            reverse: vec![0; geometry.pages() as usize],
             valid: Bits::new(geometry.pages() as usize),
             valid_of: vec![0; geometry.blocks() as usize],
             class_of: vec![0; if limits.classes > 1 { geometry.blocks() as usize } else { 0 }],
@@ -392,21 +393,18 @@ impl Store {
     #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) -> BlockId {
         let (block, _) = self.geometry.split(ppn);
-        let unit = self.geometry.unit_of(block);
+        let (unit, place) = self.geometry.place_of(block);
         self.valid.clear(ppn.index());
-        self.valid_of[block.index()] -= 1;
+        let valid = &mut self.valid_of[block.index()];
+        *valid -= 1;
         let u = &mut self.units[unit.index()];
         u.valid -= 1;
-        let leaf = (block - self.geometry.first_block(unit)) as usize;
-        if u.closed.get(leaf) != ABSENT {
-            u.closed.set(leaf, self.valid_of[block.index()]);
-        }
+        u.closed.update(place as usize, *valid);
         self.history.change(block);
         block
     }
 
     /// The next free page of an open block of `unit`, which becomes `owner`'s.
-    #[inline]
     fn place(
         &mut self,
         cx: &mut Cx<'_>,
@@ -483,17 +481,25 @@ impl Store {
     /// The next page of an open block, which becomes `owner`'s.
     #[inline]
     fn next_page(&mut self, write_point: usize, owner: u32) -> (BlockId, u32) {
+        let block = self.open[write_point].block;
+        let page = self.next_page_of(self.geometry.unit_of(block), write_point, owner);
+        (block, page)
+    }
+
+    /// The same of a block of `unit`.
+    #[inline(always)]
+    fn next_page_of(&mut self, unit: PlaneId, write_point: usize, owner: u32) -> u32 {
         let open = &mut self.open[write_point];
         let (block, page) = (open.block, open.page);
+        debug_assert_eq!(unit, self.geometry.unit_of(block), "an open block of another unit");
         open.page += 1;
-        let unit = self.geometry.unit_of(block);
         self.units[unit.index()].valid += 1;
         let ppn = self.geometry.ppn(block, page);
         self.valid.set(ppn.index());
         self.valid_of[block.index()] += 1;
         self.reverse[ppn.index()] = owner;
         self.history.change(block);
-        (block, page)
+        page
     }
 
     /// The next `count` pages of an open block are valid from now on; their owners are known.
@@ -600,7 +606,7 @@ impl Store {
         Some(ppn)
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(
         &mut self,
         cx: &mut Cx<'_>,
@@ -610,19 +616,27 @@ impl Store {
         guard: BlockId,
         waits: JoinId,
     ) -> Option<Ppn> {
-        let (block, page) = self.place(cx, (unit, class), false, owner)?;
         let write_point = self.write_point(unit, class, false);
+        if self.open[write_point].block.is_none() {
+            self.open_block(cx, (unit, class), false, write_point)?;
+        }
+        // Of this unit: fresh pages lie where they were sent.
+        let page = self.next_page_of(unit, write_point, owner);
+        let (data_pages, unit_pages) = (self.limits.data_pages, self.geometry.program_pages);
         let open = &mut self.open[write_point];
-        if self.geometry.program_pages == 1 {
+        let (block, is_full) = (open.block, open.page == data_pages);
+        if unit_pages == 1 {
             let at = Place { block, page, label: open.label };
-            cx.program(at, &[out], After { guard, ..After::join(waits) });
+            cx.program_one(at, out, After { guard, ..After::join(waits) });
             if !open.pinned.is_empty() {
                 cx.unpin(&mut open.pinned);
             }
         } else {
-            open.hold(cx, (page, out), guard, waits, self.geometry.program_pages);
+            open.hold(cx, (page, out), guard, waits, unit_pages);
         }
-        self.close_if_full(cx, unit, class, false);
+        if is_full {
+            self.close_point(cx, (unit, class), false, write_point);
+        }
         Some(self.geometry.ppn(block, page))
     }
 

@@ -18,37 +18,42 @@ impl Table {
         // The newest record of each logical page wins. A copy has the record of its source; the one
         // in the block that was opened later wins, so that a collection which was cut short does
         // not begin anew.
-        let mut newest = vec![(0u64, Ppn::NONE); self.map.len()];
-        let opened = |ppn: Ppn| {
-            let oob = if ppn.is_none() { None } else { media.oob(ppn) };
-            oob.map_or(0, |oob| oob.opened)
-        };
-        let mut dead = vec![0u64; self.map.len()];
+        let order = |ppn: u32| media.oob(Ppn(ppn)).map(|oob| (oob.seq, oob.opened));
         let mut tombstones = BTreeMap::new();
         for (ppn, oob) in media.records() {
             match oob.content {
                 Content::Host => {
-                    let (seq, best) = &mut newest[oob.lpn.index()];
-                    if oob.seq > *seq || (oob.seq == *seq && oob.opened > opened(*best)) {
-                        (*seq, *best) = (oob.seq, ppn);
+                    let best = self.map.get(oob.lpn.index());
+                    if best == NONE || Some((oob.seq, oob.opened)) > order(best) {
+                        self.map.set(oob.lpn.index(), ppn.0);
                     }
                 }
                 Content::Tombstone => {
                     let latest = tombstones.entry((oob.seq, oob.lpn)).or_insert((0, ppn));
                     *latest = (*latest).max((oob.opened, ppn));
-                    for &(first, count) in media.trims(oob.lpn.0) {
-                        for seq in &mut dead[first.index()..(first + count).index()] {
-                            *seq = (*seq).max(oob.seq);
-                        }
-                    }
                 }
                 _ => {}
             }
         }
-        for (lpn, &(seq, ppn)) in newest.iter().enumerate() {
-            if ppn != Ppn::NONE && seq > dead[lpn] {
-                self.map[lpn] = ppn.0;
-                store.adopt(ppn, lpn as u32);
+        // Where each page's last tombstone is in the order of writes.
+        let mut dead = vec![0u64; if tombstones.is_empty() { 0 } else { self.map.len() }];
+        for &(seq, list) in tombstones.keys() {
+            for &(first, count) in media.trims(list.0) {
+                for dead in &mut dead[first.index()..(first + count).index()] {
+                    *dead = seq.max(*dead);
+                }
+            }
+        }
+        for lpn in 0..self.map.len() {
+            let ppn = self.map.get(lpn);
+            if ppn == NONE {
+                continue;
+            }
+            let seq = order(ppn).map_or(0, |(seq, _)| seq);
+            if seq > dead.get(lpn).copied().unwrap_or(0) {
+                store.adopt(Ppn(ppn), lpn as u32);
+            } else {
+                self.map.set(lpn, NONE);
             }
         }
         // A tombstone is kept while it is the last word on one of its pages.
@@ -60,8 +65,8 @@ impl Table {
             let mut live = 0;
             for &(first, count) in media.trims(oob.lpn.0) {
                 for lpn in first.run(count) {
-                    if self.map[lpn.index()] == NONE && dead[lpn.index()] == oob.seq {
-                        self.map[lpn.index()] = TOMB | tomb;
+                    if self.map.get(lpn.index()) == NONE && dead[lpn.index()] == oob.seq {
+                        self.map.set(lpn.index(), TOMB | tomb);
                         live += 1;
                     }
                 }
@@ -92,7 +97,8 @@ impl Store {
         for block in self.geometry.all_blocks() {
             let unit = self.geometry.unit_of(block);
             if self.valid_of[block.index()] == 0 {
-                let dirty = media.block(block).iter().any(|page| *page != PageState::Erased);
+                let dirty = !media.is_untouched(block)
+                    && media.block(block).iter().any(|page| *page != PageState::Erased);
                 if dirty && !cx.flash.is_worn_out(block) {
                     cx.erase(block, Cause::Mapping, JoinId::NONE, JoinId::NONE);
                 }

@@ -1,6 +1,7 @@
 //! Which units have room for fresh pages, which one a page goes to, and which have to be collected.
 
 use super::{DATA, Fresh, Pools, Store, View};
+use crate::ftl::alloc::Chooser;
 use crate::ftl::context::Cx;
 use crate::nand::Engine;
 use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
@@ -8,14 +9,14 @@ use crate::support::ids::{BlockId, Lpn, PlaneId, Ppn};
 impl Store {
     /// Whether fresh pages of `class` may go to `unit`. What stays in reserve must really be
     /// erased: if power fails, it is the only room there is.
-    #[inline]
+    #[inline(always)]
     pub(super) fn takes(&self, engine: &Engine, unit: PlaneId, class: u32) -> bool {
         let u = &self.units[unit.index()];
         self.has_place(engine, unit, class) && u.valid + u.coming <= self.limits.share
     }
 
     /// Whether a page of `class` that replaces one of `unit` may go there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_place(&self, engine: &Engine, unit: PlaneId, class: u32) -> bool {
         if self.limits.one_open {
             // What collection moves goes to the same block: the reserve is all that it can count
@@ -38,7 +39,7 @@ impl Store {
 
     /// Whether the allocator asks how long dies have to work.
     pub fn needs_work_estimates(&self) -> bool {
-        self.alloc.as_ref().is_some_and(|alloc| alloc.needs_work_estimates())
+        self.alloc.as_ref().is_some_and(Chooser::needs_work_estimates)
     }
 
     /// How the units are divided into pools.
@@ -65,7 +66,7 @@ impl Store {
 
     /// The unit that the host's next page of `class` goes to, one of `pool`, where its version
     /// before lies at `old`; `None` while none takes it.
-    #[inline]
+    #[inline(always)]
     pub fn pick(
         &mut self,
         cx: &Cx<'_>,

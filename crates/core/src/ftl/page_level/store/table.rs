@@ -31,11 +31,38 @@ pub(super) struct Tombstone {
     pub(super) list: u32,
 }
 
+/// What the map says of each page: [`NONE`] at first, kept as zero, so that what has never been
+/// written takes no memory.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Entries {
+    #[serde(with = "crate::support::bulk")]
+    turned: Vec<u32>,
+}
+
+impl Entries {
+    fn new(len: usize) -> Self {
+        Self { turned: vec![0; len] }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.turned.len()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, page: usize) -> u32 {
+        !self.turned[page]
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, page: usize, entry: u32) {
+        self.turned[page] = !entry;
+    }
+}
+
 /// The map of logical pages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Table {
-    #[serde(with = "crate::support::bulk")]
-    pub(super) map: Vec<u32>,
+    pub(super) map: Entries,
     pub(super) tombs: Vec<Tombstone>,
     free_tombs: Vec<u32>,
     /// Pages trimmed since the last tombstone, and the block that holds the version before, by
@@ -52,7 +79,7 @@ impl Table {
     /// A map of pages that were never written.
     pub fn new(logical_pages: u32, pools: u32) -> Self {
         Self {
-            map: vec![NONE; logical_pages as usize],
+            map: Entries::new(logical_pages as usize),
             tombs: Vec::new(),
             free_tombs: Vec::new(),
             trimmed: vec![BTreeMap::new(); pools as usize],
@@ -69,26 +96,26 @@ impl Table {
     /// Where a logical page lies.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        let entry = self.map[lpn.index()];
+        let entry = self.map.get(lpn.index());
         (entry & TOMB == 0).then_some(Ppn(entry))
     }
 
     /// What the map says of an owner that is a logical page; read to have it in the cache.
     #[inline]
     pub(in crate::ftl) fn entry(&self, owner: u32) -> u32 {
-        self.map.get(owner as usize).copied().unwrap_or(NONE)
+        self.map.turned.get(owner as usize).map_or(NONE, |turned| !turned)
     }
 
     /// `lpn` lies at `ppn`.
     #[inline]
     pub fn set(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.map[lpn.index()] = ppn.0;
+        self.map.set(lpn.index(), ppn.0);
     }
 
     /// Forgets where `lpn` was; returns the block of its old version, or [`BlockId::NONE`].
-    #[inline]
+    #[inline(always)]
     pub fn forget(&mut self, store: &mut Store, lpn: Lpn) -> BlockId {
-        let old = std::mem::replace(&mut self.map[lpn.index()], NONE);
+        let old = !std::mem::take(&mut self.map.turned[lpn.index()]);
         if old == NONE {
             // Trimmed, and no tombstone yet: what was there before may be the last durable version.
             if self.unwritten_trims == 0 {
@@ -115,7 +142,7 @@ impl Table {
     /// The host no longer needs these pages.
     pub fn trim(&mut self, store: &mut Store, first: Lpn, count: u32) {
         for lpn in first.run(count) {
-            if self.map[lpn.index()] & TOMB == 0 {
+            if self.map.get(lpn.index()) & TOMB == 0 {
                 let block = self.forget(store, lpn);
                 let new =
                     self.trimmed[store.pools.of_page(lpn) as usize].insert(lpn, block).is_none();
@@ -176,7 +203,7 @@ impl Table {
         });
         let mut live = 0;
         for &(first, count) in ranges {
-            self.map[first.index()..(first + count).index()].fill(TOMB | tomb);
+            self.map.turned[first.index()..(first + count).index()].fill(!(TOMB | tomb));
             live += count;
         }
         let list = cx.write_down_trims(ranges.iter().copied());
@@ -187,7 +214,7 @@ impl Table {
     /// Whether an owner's page is at `ppn`.
     pub fn lies(&self, owner: u32, ppn: Ppn) -> bool {
         if owner & TOMB == 0 {
-            self.map[owner as usize] == ppn.0
+            self.map.get(owner as usize) == ppn.0
         } else {
             self.tombs[(owner & !TOMB) as usize].ppn == ppn
         }
@@ -199,7 +226,7 @@ impl Table {
     /// # Errors
     /// Both numbers.
     pub fn check(&self, valid: u32) -> Result<(), String> {
-        let mapped = self.map.iter().filter(|&&e| e & TOMB == 0).count();
+        let mapped = self.map.turned.iter().filter(|&&turned| !turned & TOMB == 0).count();
         let tombs = self.tombs.iter().filter(|t| t.live > 0).count();
         if mapped + tombs == valid as usize {
             return Ok(());
@@ -219,7 +246,7 @@ impl Owners for Table {
     #[inline]
     fn moved(&mut self, owner: u32, ppn: Ppn) -> PageOut {
         if owner & TOMB == 0 {
-            self.map[owner as usize] = ppn.0;
+            self.map.set(owner as usize, ppn.0);
             return PageOut::data(Lpn(owner), Cause::Gc);
         }
         let tomb = &mut self.tombs[(owner & !TOMB) as usize];

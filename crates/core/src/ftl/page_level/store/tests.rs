@@ -10,8 +10,8 @@ use crate::nand::chip::Chip;
 use crate::nand::config::ProgramOrder;
 use crate::nand::{Cause, Engine, Flash, Geometry, JoinId, Plan};
 use crate::support::NONE;
+use crate::support::clocks::NEVER;
 use crate::support::ids::{BlockId, Lpn};
-use crate::support::tournament::NEVER;
 
 /// How the data of a page come.
 #[derive(Debug, Clone, Copy, PartialEq)]

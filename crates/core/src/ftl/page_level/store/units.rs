@@ -15,7 +15,7 @@ pub struct View<'a> {
 }
 
 impl Units for View<'_> {
-    #[inline]
+    #[inline(always)]
     fn takes(&mut self, unit: PlaneId) -> bool {
         let takes = self.store.takes(self.engine, unit, self.class);
         if !takes {

@@ -1,0 +1,1 @@
+"""Figures of a drive that is really there: workloads played to `eraseblock serve`."""
