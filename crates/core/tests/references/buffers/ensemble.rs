@@ -100,15 +100,14 @@ impl Drive {
     fn write(&mut self, unit: u64, pages: u64, padded_to: Option<u64>) {
         let mut programs = pages;
         if let Some(all) = padded_to {
-            (pages..all).for_each(|_| drop(self.run(unit, READ)));
+            (pages..all).for_each(|_| _ = self.run(unit, READ));
             programs = all;
         }
         let ends: Vec<u64> = (0..programs).map(|_| self.run(unit, PROGRAM)).collect();
         let (first, last) = (ends[0], ends[ends.len() - 1]);
         // The pages that left are stored evenly between the first program and the last.
-        let even = |n: u64| match n + 1 == pages {
-            true => last,
-            false => first + (last - first) * n / (pages - 1),
+        let even = |n: u64| {
+            if n + 1 == pages { last } else { first + (last - first) * n / (pages - 1) }
         };
         self.flying.extend((0..pages).map(even));
         self.left += pages;
