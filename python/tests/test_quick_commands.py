@@ -126,6 +126,15 @@ def test_a_run_is_the_same_without_the_command_tree(
     assert bool(said.out) == (code == 0)
 
 
+def test_a_long_run_says_without_the_command_tree_that_it_goes_on(
+    one: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eraseblock.terminal.progress.EVERY_S", 0.0)
+    assert straight.found(["run", str(one), "--json"]) is not None
+    assert main(["run", str(one), "--json"]) == 0
+    assert "eraseblock: 0 of 1 runs have ended\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("rest", TREE, ids=" ".join)
 @pytest.mark.usefixtures("one")
 def test_what_is_more_than_one_plain_run_is_left_to_the_command_tree(rest: list[str]) -> None:

@@ -147,6 +147,9 @@ def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
     for option in (("--port", "1"), ("--host", "127.0.0.1")):
         assert "exclude each other" in refused("serve", "--image", str(image), "--socket", "a", *option)
     assert "--tls" in refused("serve", "--image", str(image), "--tls-any-client")
+    assert "--host" in refused("serve", "--image", str(image), "--insecure")
+    both = ("--host", "0.0.0.0", "--insecure", "--tls", str(tmp_path))
+    assert "exclude each other" in refused("serve", "--image", str(image), *both)
     assert "expected 0 to 65535" in refused("serve", "--image", str(image), "--port", "70000")
     assert "--device or --config" in refused("image", "create", str(tmp_path / "x"))
     (tmp_path / "text").write_text("no image", encoding="utf-8")

@@ -89,7 +89,8 @@ def _found(path: Path, before: int, committed: int, *, looks_at_all: bool) -> in
     with closing(sqlite3.connect(path)) as base:
         assert base.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         [(rows, total, most)] = base.execute("SELECT count(*), sum(number), max(number) FROM rows").fetchall()
-        assert rows == (most or -1) + 1, f"{rows} rows are there, the last is {most}"
+        last = -1 if most is None else most
+        assert rows == last + 1, f"{rows} rows are there, the last is {most}"
         assert base.execute("SELECT rows, sum FROM total").fetchall() == [(rows, total)], "half a transaction"
         # Of the last one the kill may have come before it was told.
         assert committed <= rows <= committed + 1, f"{committed} rows were committed, {rows} are there"

@@ -29,6 +29,10 @@ def encrypted(job: Job) -> None:
     shutil.copytree(certificates, stranger)
     own = ("-keyout", stranger / "client-key.pem", "-out", stranger / "client-cert.pem")
     run(*new, *own, "-subj", "/CN=stranger")
+    # Of a client that shows no certificate.
+    nobody = folder / "nobody"
+    nobody.mkdir()
+    shutil.copy(certificates / "ca-cert.pem", nobody)
 
     here, back = folder / "here", folder / "back"
     here.write_bytes(random.Random(2).randbytes(60 << 20))
@@ -38,11 +42,12 @@ def encrypted(job: Job) -> None:
     port = server.uri.rsplit(":", 1)[1]
     at = f"nbds://localhost:{port}/?tls-certificates="
     said = run("nbdinfo", f"{at}{certificates}")
-    assert "TLS" in said.splitlines()[0], said
+    # Without, it says so there, too.
+    assert "with TLS" in said.splitlines()[0], said
     run("nbdcopy", "--flush", here, f"{at}{certificates}")
     run("nbdcopy", f"{at}{certificates}", back)
     assert here.read_bytes() == back.read_bytes()[: 60 << 20]
-    for refused in (f"{at}{stranger}", f"{at}{folder}", f"nbd://localhost:{port}"):
+    for refused in (f"{at}{stranger}", f"{at}{nobody}", f"nbd://localhost:{port}"):
         run("nbdinfo", refused, codes=(1,))
     qemu = ("--object", f"tls-creds-x509,id=tls,endpoint=client,dir={certificates}", "--image-opts")
     drive = f"driver=nbd,host=localhost,port={port},tls-creds=tls"

@@ -115,6 +115,10 @@ def serve(
     at = _address(image, socket, host, port, http)
     if tls_any_client and tls is None:
         raise _core.ConfigError("--tls-any-client: nothing is encrypted; name certificates with --tls")
+    if insecure and tls is not None:
+        raise _core.ConfigError("--insecure and --tls exclude each other; leave one of them out")
+    if insecure and host is None:
+        raise _core.ConfigError("--insecure: no other machine can come; name an address with --host")
     drive = images.drive_of(device, config, set_ or [])
     if drive is None and not image.exists():
         raise _core.InputError(f"{image}: no such image; name a drive with --device or --config to make one")

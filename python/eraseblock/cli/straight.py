@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from eraseblock import _core
 
-# Options without a value, and the argument of the engine that each of them changes.
+# Options without a value, and what they are called here.
 _FLAGS = {"--json": "as_json", "--verify": "verify", "--no-cache": "no_cache"}
 
 
@@ -28,9 +28,14 @@ class Straight:
     def answer(self) -> None:
         """Run it, and write its record as the command tree would."""
         import json
+        from functools import partial
+
+        from eraseblock.terminal.progress import ProgressLines
 
         cache = "no_cache" not in self._flags
-        text = _core.run(self._text, self._base, "verify" in self._flags, cache=cache, alone=True)
+        lines = ProgressLines(1)
+        progress = partial(lines.update, 0)
+        text = _core.run(self._text, self._base, "verify" in self._flags, progress, cache=cache, alone=True)
         record = json.dumps(json.loads(text), ensure_ascii=False, separators=(", ", ": "))
         sys.stdout.write(f"[\n{record}\n]\n")
 
