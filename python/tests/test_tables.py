@@ -21,7 +21,7 @@ from eraseblock.terminal.verdicts import print_verdicts
 
 BASELINES = ("none", "lru")
 # Registered after them, it would be the best of those made up.
-LATER = ("cold-groups", "opt")
+LATER = ("cold-groups", "ensemble", "opt")
 OTHERS = [name for name in known("buffers") if name not in (*BASELINES, *LATER)]
 
 

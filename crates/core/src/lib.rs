@@ -9,6 +9,7 @@ pub mod buffer;
 pub mod ftl;
 pub mod nand;
 pub mod pattern;
+pub mod upkeep;
 
 pub mod metrics;
 

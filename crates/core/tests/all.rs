@@ -11,6 +11,7 @@ mod collection;
 mod common;
 mod dftl;
 mod elements;
+mod ensemble;
 mod erase_bounds;
 mod even_wear;
 mod every_buffer;

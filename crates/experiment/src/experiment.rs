@@ -65,7 +65,7 @@ pub struct Experiment {
 }
 
 /// Keys whose value is a list; a list in the place of any other value is an axis.
-pub(crate) const LISTS: [&str; 1] = ["metrics"];
+pub(crate) const LISTS: [&str; 2] = ["experts", "metrics"];
 
 fn one() -> u64 {
     1

@@ -17,6 +17,7 @@ pub mod clc;
 pub mod clock;
 pub mod cold_groups;
 pub mod config;
+pub mod ensemble;
 pub mod epo;
 pub mod fab;
 pub mod fap_lru;
@@ -40,6 +41,7 @@ pub mod w_tinylfu;
 
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::ids::{LogicalBlock, Lpn, PlaneId};
+use crate::upkeep::{Times, Upkeep};
 
 /// Bytes `from..to` of a page of `of` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,6 +280,18 @@ pub trait View {
     fn padding_pays(&self, _pages: u32) -> bool {
         false
     }
+    /// How the FTL keeps up with what is written, for buffers that reckon what writing costs.
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Unknown
+    }
+    /// Erase blocks of the array; 0 where nobody says.
+    fn erase_blocks(&self) -> u32 {
+        0
+    }
+    /// How long the work of the flash takes.
+    fn times(&self) -> Times {
+        Times::default()
+    }
     /// Erased blocks of a unit.
     fn free_blocks(&self, unit: PlaneId) -> u32;
     /// Channels of the array, which transfer independently.
@@ -488,5 +502,6 @@ crate::registry! {
     "blas" => Blas in blas,
     "sftl" => Sftl in sftl,
     "cold-groups" => ColdGroups in cold_groups,
+    "ensemble" => Ensemble in ensemble,
     "opt" => Opt in opt,
 }

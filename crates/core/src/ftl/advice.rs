@@ -8,6 +8,7 @@ use super::context::Cx;
 use crate::metrics::Counters;
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::ids::{LogicalBlock, Lpn, PlaneId};
+use crate::upkeep::Upkeep;
 
 /// What a mapping may offer beyond the verbs of each; by default, nothing.
 pub trait Advice {
@@ -38,6 +39,11 @@ pub trait Advice {
     /// the others read first: that costs less than what writing a part leads to later.
     fn padding_pays(&self, _pages: u32) -> bool {
         false
+    }
+
+    /// How it keeps up with what is written.
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Unknown
     }
 
     /// Whether it asks how long dies have to work.

@@ -105,6 +105,8 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
     ),
     ("buffer.scheme<cbm>.exchange_counts", EXCHANGES, &[]),
     ("buffer.scheme<cbm>", &[SMALL, "buffer.size=1MiB", "buffer.scheme.settle=20"], &[]),
+    ("buffer.scheme<ensemble>.experts", &[], &[r#"["fab"]"#, r#"["fifo", "lru"]"#]),
+    ("buffer.scheme<ensemble>", LEADERS, &[]),
     ("buffer.scheme<hbm>.exchange_counts", EXCHANGES, &[]),
     ("buffer.scheme<hbm>", &[SMALL, "buffer.size=1MiB", "buffer.scheme.settle=20"], &[]),
     ("buffer.scheme<hbm>", &[SMALL, "buffer.scheme.threshold=4"], &[]),
@@ -173,6 +175,15 @@ const EXERCISE: &[(&str, &[&str], &[&str])] = &[
 /// the place of another.
 const EXCHANGES: &[&str] =
     &[EVEN, "workload.generate.requests=2000", "buffer.scheme.alpha=0.1", "buffer.scheme.beta=0.2"];
+
+/// A small buffer that is filled often, so that other schemes take the lead.
+const LEADERS: &[&str] = &[
+    SMALL,
+    "buffer.size=256KiB",
+    "ftl.mapping=fast",
+    "buffer.scheme.patience=0.01",
+    "buffer.scheme.window=4",
+];
 
 /// Streams that are laid on one clock.
 const SHUFFLED: &[&str] = &["workload.generate.order=shuffle", "workload.generate.interval=20ms"];

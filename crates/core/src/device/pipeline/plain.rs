@@ -105,7 +105,7 @@ impl Device {
         }
         let mut out = self.take_outcome();
         self.backend.end_run_of_reads();
-        let below = Below::new(&self.backend, &self.geometry);
+        let below = Below::new(&self.backend, &self.geometry, &self.config.nand.timing);
         self.pipeline.buffer.access(&span, &below, &mut out);
         let id = self.requests.untimed();
         let result = self.follow_plainly(id, &span, &out);

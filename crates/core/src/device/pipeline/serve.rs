@@ -6,26 +6,29 @@ use crate::buffer::{Answer, Outcome, Span, View};
 use crate::config::{PartialPage, WriteBack};
 use crate::device::backend::{Backend, NOBODY, Tag};
 use crate::device::{Device, DeviceError};
-use crate::ftl::Waiter;
+use crate::ftl::{Advice, Waiter};
 use crate::host::split::{self, Pages};
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Awaited, Occasion};
+use crate::nand::config::{PageTimes, TimingConfig};
 use crate::nand::{Cause, Geometry, JoinId, Path};
 use crate::pattern::{Pattern, Route};
 use crate::support::NONE;
 use crate::support::ids::{LogicalBlock, Lpn, PlaneId, RequestId};
+use crate::upkeep::{Times, Upkeep};
 
 /// The window that a buffer has on the drive below it.
 pub(super) struct Below<'a> {
     backend: &'a Backend,
     geometry: &'a Geometry,
+    timing: &'a TimingConfig,
 }
 
 impl<'a> Below<'a> {
     /// On what lies below now.
     #[inline]
-    pub fn new(backend: &'a Backend, geometry: &'a Geometry) -> Self {
-        Self { backend, geometry }
+    pub fn new(backend: &'a Backend, geometry: &'a Geometry, timing: &'a TimingConfig) -> Self {
+        Self { backend, geometry, timing }
     }
 }
 
@@ -48,6 +51,29 @@ impl View for Below<'_> {
 
     fn padding_pays(&self, pages: u32) -> bool {
         self.backend.advice().is_some_and(|advice| advice.padding_pays(pages))
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        self.backend.advice().map_or(Upkeep::Unknown, Advice::upkeep)
+    }
+
+    fn erase_blocks(&self) -> u32 {
+        self.geometry.blocks()
+    }
+
+    fn times(&self) -> Times {
+        let mean = |times: &PageTimes| {
+            times.each().iter().map(|time| time.0).sum::<u64>() / times.each().len() as u64
+        };
+        let bus = match self.timing.transfer_per {
+            Some(bytes) => self.timing.transfer.0 * self.geometry.page_bytes / bytes.0.max(1),
+            None => self.timing.transfer.0,
+        };
+        Times {
+            read: mean(&self.timing.read) + bus,
+            program: mean(&self.timing.program) / u64::from(self.geometry.program_pages) + bus,
+            erase: self.timing.erase.0,
+        }
     }
 
     fn home(&self, lpn: Lpn) -> Option<PlaneId> {
@@ -164,7 +190,7 @@ impl Device {
     fn serve_span(&mut self, id: RequestId, span: Span, pages: &Pages) -> Result<(), DeviceError> {
         let mut out = self.take_outcome();
         self.backend.end_run_of_reads();
-        let below = Below::new(&self.backend, &self.geometry);
+        let below = Below::new(&self.backend, &self.geometry, &self.config.nand.timing);
         self.pipeline.buffer.access(&span, &below, &mut out);
         if span.write {
             self.backend.count().pages_written += u64::from(span.count);

@@ -62,6 +62,7 @@ use crate::support::NONE;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice, Needs};
+use crate::upkeep::Upkeep;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -311,6 +312,11 @@ impl Bast {
 }
 
 impl BlockScheme for Bast {
+    fn upkeep(&self, _blocks: &Blocks) -> Upkeep {
+        let logs = self.logs.len() as u32;
+        Upkeep::OwnLogs { logs, each: 1, width: 1, whole: u32::MAX }
+    }
+
     /// A log block of which half is copied at once is merged for less than a full merge.
     fn padding_pays(&self, blocks: &Blocks, pages: u32) -> bool {
         2 * pages >= blocks.ppb()

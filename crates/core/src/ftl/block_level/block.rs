@@ -38,6 +38,7 @@ use crate::metrics::observer::Folding;
 use crate::nand::JoinId;
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::About;
+use crate::upkeep::Upkeep;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -101,6 +102,10 @@ pub(super) fn rewrite(
 }
 
 impl BlockScheme for Block {
+    fn upkeep(&self, _blocks: &Blocks) -> Upkeep {
+        Upkeep::OwnLogs { logs: 0, each: 1, width: 1, whole: 1 }
+    }
+
     const NAME: &'static str = "block";
 
     fn write(

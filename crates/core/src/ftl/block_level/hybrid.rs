@@ -38,6 +38,7 @@ use crate::metrics::observer::Folding;
 use crate::nand::JoinId;
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::registry::About;
+use crate::upkeep::Upkeep;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -83,6 +84,10 @@ fn next_page(blocks: &mut Blocks, cx: &mut Cx<'_>, lbn: LogicalBlock) -> Option<
 }
 
 impl BlockScheme for Hybrid {
+    fn upkeep(&self, _blocks: &Blocks) -> Upkeep {
+        Upkeep::OwnLogs { logs: 0, each: 1, width: 1, whole: 1 }
+    }
+
     const NAME: &'static str = "hybrid";
 
     fn write(

@@ -50,6 +50,7 @@ use crate::pattern::{Access, Hint};
 use crate::support::bits::Bits;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice, Needs};
+use crate::upkeep::Upkeep;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -167,6 +168,14 @@ impl Sftl {
 }
 
 impl BlockScheme for Sftl {
+    fn upkeep(&self, blocks: &Blocks) -> Upkeep {
+        let Upkeep::OwnLogs { logs, .. } = self.random.upkeep(blocks) else {
+            return Upkeep::Unknown;
+        };
+        let whole = self.threshold as u32 + 1;
+        Upkeep::OwnLogs { logs, each: 1, width: 1, whole }
+    }
+
     /// A log block of which half is copied at once is merged for less than a full merge.
     fn padding_pays(&self, blocks: &Blocks, pages: u32) -> bool {
         2 * pages >= blocks.ppb()

@@ -55,6 +55,7 @@ use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice};
 use crate::support::roomy::Roomy;
+use crate::upkeep::Upkeep;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -306,6 +307,11 @@ impl Superblock {
 }
 
 impl BlockScheme for Superblock {
+    fn upkeep(&self, blocks: &Blocks) -> Upkeep {
+        let width = (self.pages / u64::from(blocks.ppb())) as u32;
+        Upkeep::Superblocks { width, each: self.most }
+    }
+
     const NAME: &'static str = "superblock";
 
     fn write(

@@ -368,6 +368,10 @@ fn stored(store: &Store, table: &Table, flash: &Flash, lpn: Lpn) -> Option<(Bloc
 }
 
 impl PageScheme for Blas {
+    fn keeps_blocks_together(&self) -> bool {
+        true
+    }
+
     fn pick(
         &mut self,
         store: &mut Store,

@@ -11,6 +11,7 @@ use crate::nand::{Cause, Flash, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 use crate::support::persist::Persist;
+use crate::upkeep::Upkeep;
 
 /// What a scheme does otherwise than page mapping, which by default it is. It is told of each page
 /// before and after it is written, looked up or moved; the page's place is kept in the table.
@@ -53,6 +54,11 @@ pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     fn on_move(&mut self, _lpn: Lpn, _unit: PlaneId) {}
 
     // What it tells, and is told.
+
+    /// Whether all pages of a logical block go to one channel.
+    fn keeps_blocks_together(&self) -> bool {
+        false
+    }
 
     /// Whether it asks how long dies have to work, as its allocator may do.
     fn needs_work_estimates(&self) -> bool {
@@ -362,6 +368,10 @@ impl<S: PageScheme + 'static> Advice for PageLevel<S> {
 
     fn places_pages(&self) -> bool {
         true
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        Upkeep::Pages { by_block: self.scheme.keeps_blocks_together() }
     }
 
     fn needs_work_estimates(&self) -> bool {

@@ -11,6 +11,7 @@ use crate::pattern::{Hint, Pattern, Policy, Route};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId, Ppn};
 use crate::support::persist::Persist;
+use crate::upkeep::Upkeep;
 
 /// Where writes go, and when blocks are folded into one. Pages are counted as they are placed.
 pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
@@ -45,6 +46,11 @@ pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     /// [`Advice::padding_pays`].
     fn padding_pays(&self, _blocks: &Blocks, _pages: u32) -> bool {
         false
+    }
+
+    /// How it keeps up with what is written; see [`Advice::upkeep`].
+    fn upkeep(&self, _blocks: &Blocks) -> Upkeep {
+        Upkeep::Unknown
     }
 
     /// The policy that a logical block is kept under; see [`Advice::policy`].
@@ -236,6 +242,10 @@ impl<S: BlockScheme + 'static> Advice for Folded<S> {
 
     fn padding_pays(&self, pages: u32) -> bool {
         self.scheme.padding_pays(&self.blocks, pages)
+    }
+
+    fn upkeep(&self) -> Upkeep {
+        self.scheme.upkeep(&self.blocks)
     }
 
     fn route(&self, logical_block: LogicalBlock, pattern: Pattern) -> Option<Route> {

@@ -65,6 +65,7 @@ use crate::nand::{Cause, JoinId, Role};
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId};
 use crate::support::registry::{About, Choice};
 use crate::support::roomy::Roomy;
+use crate::upkeep::Upkeep;
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -323,6 +324,10 @@ impl Fast {
 }
 
 impl BlockScheme for Fast {
+    fn upkeep(&self, _blocks: &Blocks) -> Upkeep {
+        Upkeep::SharedLogs { logs: self.most }
+    }
+
     /// A log block of which half is copied at once is merged for less than a full merge.
     fn padding_pays(&self, blocks: &Blocks, pages: u32) -> bool {
         2 * pages >= blocks.ppb()

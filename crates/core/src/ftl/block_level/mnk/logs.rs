@@ -56,6 +56,11 @@ pub(super) struct Logs {
 }
 
 impl Logs {
+    /// Logs that there are at most, each as many flash blocks as a clustered block has.
+    pub(super) fn most(&self) -> u32 {
+        self.all.len() as u32
+    }
+
     pub(super) fn new(groups: u32, most: u32, blocks: u32) -> Self {
         Self {
             all: vec![Log::default(); most as usize],

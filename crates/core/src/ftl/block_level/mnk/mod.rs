@@ -71,6 +71,7 @@ use crate::nand::{Cause, JoinId};
 use crate::pattern::{Pattern, Route};
 use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice};
+use crate::upkeep::Upkeep;
 use logs::{Entry, Logs};
 
 /// What `list` says.
@@ -332,6 +333,12 @@ impl Mnk {
 }
 
 impl BlockScheme for Mnk {
+    fn upkeep(&self, _blocks: &Blocks) -> Upkeep {
+        let each = self.config.group_logs;
+        let logs = self.logs.most() * self.width;
+        Upkeep::OwnLogs { logs, each, width: self.width, whole: u32::MAX }
+    }
+
     /// A log block of which half is copied at once is merged for less than a full merge.
     fn padding_pays(&self, blocks: &Blocks, pages: u32) -> bool {
         2 * pages >= blocks.ppb()

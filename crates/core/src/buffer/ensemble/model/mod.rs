@@ -1,0 +1,321 @@
+//! A drive in miniature: how long the host would wait if these pages left the buffer.
+//!
+//! Each unit of the array has a time at which it is free again; what an FTL would do is added to
+//! it. A few requests are always under way, so that the time at which the last one begins is what
+//! all of them have cost. Nothing of it is data: a model has tables of numbers alone.
+
+mod logs;
+mod page_map;
+mod shared;
+mod superblocks;
+
+use std::collections::VecDeque;
+
+use crate::buffer::{Evicted, View};
+use crate::support::ids::{LogicalBlock, Lpn};
+use crate::upkeep::{Times, Upkeep};
+use logs::OwnLogs;
+use page_map::PageMap;
+use shared::SharedLogs;
+use superblocks::Superblocks;
+
+/// Logical pages of a drive up to which each page's place is modelled.
+const MOST_PAGES: u32 = 1 << 18;
+/// Requests that are under way at the same time.
+const UNDER_WAY: usize = 4;
+
+/// The units of an array, and what they have done.
+#[derive(Debug)]
+pub struct Units {
+    times: Times,
+    /// When each is free.
+    free: Vec<u64>,
+    /// Nothing begins before this.
+    now: u64,
+    erases: u64,
+}
+
+impl Units {
+    fn run(&mut self, unit: u32, ns: u64) -> u64 {
+        let free = &mut self.free[unit as usize];
+        *free = (*free).max(self.now) + ns;
+        *free
+    }
+
+    fn count(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    fn read(&mut self, unit: u32) -> u64 {
+        self.run(unit, self.times.read)
+    }
+
+    fn program(&mut self, unit: u32, pages: u32) -> u64 {
+        self.run(unit, self.times.program * u64::from(pages))
+    }
+
+    fn copy(&mut self, unit: u32, pages: u32) -> u64 {
+        self.run(unit, self.times.copy() * u64::from(pages))
+    }
+
+    fn erase(&mut self, unit: u32, blocks: u32) -> u64 {
+        self.erases += u64::from(blocks);
+        self.run(unit, self.times.erase * u64::from(blocks))
+    }
+}
+
+/// Pages on their way out of the buffer.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    /// The first of them is stored.
+    first: u64,
+    /// The last of them is.
+    last: u64,
+    pages: u32,
+    /// Pages that have been stored.
+    gone: u32,
+}
+
+impl Flight {
+    /// When the next of its pages is stored.
+    fn next(&self) -> u64 {
+        if self.gone + 1 >= self.pages {
+            return self.last;
+        }
+        self.first + (self.last - self.first) * u64::from(self.gone) / u64::from(self.pages - 1)
+    }
+}
+
+/// A request under way.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    /// It has what it reads.
+    end: u64,
+    /// So many pages have to be stored in all before there is room for what it writes.
+    stored: u64,
+    /// When that was, once it was.
+    since: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Ftl {
+    /// Pages are programmed where their block lies, and that is all.
+    Plain,
+    /// Pages are programmed on the units in turn, and that is all: the last one that was.
+    Turns(u32),
+    Pages(PageMap),
+    OwnLogs(OwnLogs),
+    SharedLogs(SharedLogs),
+    Superblocks(Superblocks),
+}
+
+/// A drive in miniature.
+#[derive(Debug)]
+pub struct Model {
+    pages: u32,
+    pages_per_block: u32,
+    units: Units,
+    ftl: Ftl,
+    /// Requests under way, the oldest first.
+    under_way: VecDeque<Waiting>,
+    /// When the present one has what it reads.
+    end: u64,
+    /// Something was done for it.
+    touched: bool,
+    flights: Vec<Flight>,
+    /// Pages that have left, and those of them that are stored.
+    left: u64,
+    stored: u64,
+}
+
+impl Model {
+    /// Of an FTL of a kind, over so many logical pages.
+    pub fn new(view: &dyn View, pages: u32, pages_per_block: u32) -> Self {
+        let (upkeep, times, units) = (view.upkeep(), view.times(), view.units());
+        let blocks = pages.div_ceil(pages_per_block);
+        let spare = view.erase_blocks().saturating_sub(blocks);
+        let ftl = match upkeep {
+            Upkeep::Unknown => Ftl::Plain,
+            // What is kept for each page of the drive would be more than all else.
+            Upkeep::Pages { .. } if pages > MOST_PAGES => Ftl::Turns(0),
+            Upkeep::Superblocks { .. } if pages > MOST_PAGES => Ftl::Plain,
+            Upkeep::Pages { by_block } => {
+                Ftl::Pages(PageMap::new(pages, pages_per_block, spare, units, by_block))
+            }
+            Upkeep::OwnLogs { logs, each, width, whole } => {
+                Ftl::OwnLogs(OwnLogs::new(blocks, pages_per_block, logs, each, width, whole))
+            }
+            Upkeep::SharedLogs { logs } => {
+                Ftl::SharedLogs(SharedLogs::new(pages, pages_per_block, logs))
+            }
+            Upkeep::Superblocks { width, each } => {
+                Ftl::Superblocks(Superblocks::new(pages, pages_per_block, width, each, spare))
+            }
+        };
+        Self {
+            pages,
+            pages_per_block,
+            units: Units { times, free: vec![0; units as usize], now: 0, erases: 0 },
+            ftl,
+            under_way: VecDeque::with_capacity(UNDER_WAY),
+            end: 0,
+            touched: false,
+            flights: Vec::new(),
+            left: 0,
+            stored: 0,
+        }
+    }
+
+    /// The request has been told of, and so many pages are held. When as many are under way as
+    /// there may be, time goes on to when the next one can begin.
+    pub fn next(&mut self, held: u32, capacity: u32) {
+        if !std::mem::take(&mut self.touched) {
+            return;
+        }
+        let stored = (self.left + u64::from(held)).saturating_sub(u64::from(capacity));
+        let since = (self.stored >= stored).then_some(self.units.now);
+        self.under_way.push_back(Waiting { end: self.end, stored, since });
+        if self.under_way.len() == UNDER_WAY {
+            let answered = self.answer();
+            self.units.now = self.units.now.max(answered);
+        }
+        self.end = self.units.now;
+    }
+
+    /// When the first of the requests under way is answered, which is none of them from then on.
+    fn answer(&mut self) -> u64 {
+        loop {
+            let done = |one: &Waiting| one.since.map_or(u64::MAX, |since| since.max(one.end));
+            let next = self.flights.iter().map(Flight::next).min().unwrap_or(u64::MAX);
+            let first = (0..self.under_way.len()).min_by_key(|&n| done(&self.under_way[n]));
+            let Some(first) = first else { return self.units.now };
+            let time = done(&self.under_way[first]);
+            if time <= next {
+                // Where nothing is on its way, nobody waits for it.
+                let gone = self.under_way.remove(first);
+                return if time == u64::MAX { gone.map_or(0, |one| one.end) } else { time };
+            }
+            self.stored += 1;
+            if let Some(at) = self.flights.iter().position(|flight| flight.next() == next) {
+                self.flights[at].gone += 1;
+                if self.flights[at].gone == self.flights[at].pages {
+                    self.flights.remove(at);
+                }
+            }
+            for one in &mut self.under_way {
+                if one.since.is_none() && self.stored >= one.stored {
+                    one.since = Some(next);
+                }
+            }
+        }
+    }
+
+    /// The host waits for a page that is read from flash.
+    pub fn read(&mut self, view: &dyn View, lpn: Lpn) {
+        self.touched = true;
+        let unit = self.unit_of(view, lpn);
+        self.end = self.end.max(self.units.read(unit));
+    }
+
+    /// These pages of one logical block leave together, of which the others are read and written
+    /// along if it is `padded`.
+    pub fn write(&mut self, view: &dyn View, pages: &[Evicted], padded: bool) {
+        let block = pages[0].lpn.block(self.pages_per_block);
+        let unit = match self.ftl {
+            Ftl::Turns(_) | Ftl::Superblocks(_) => 0,
+            _ => self.unit_of(view, block.first(self.pages_per_block)),
+        };
+        self.write_to(unit, pages, padded, &|lpn| view.home(lpn).map(|unit| unit.0));
+    }
+
+    /// The same where nothing is shown of the drive: each block lies where its number says.
+    pub fn write_blind(&mut self, pages: &[Evicted], padded: bool) {
+        let block = pages[0].lpn.block(self.pages_per_block);
+        self.write_to(block.0 % self.units.count(), pages, padded, &|_| None);
+    }
+
+    fn write_to(
+        &mut self,
+        unit: u32,
+        pages: &[Evicted],
+        padded: bool,
+        home: &dyn Fn(Lpn) -> Option<u32>,
+    ) {
+        let block = pages[0].lpn.block(self.pages_per_block);
+        self.touched = true;
+        let mut all = block.range(self.pages_per_block);
+        all.end = all.end.min(Lpn(self.pages));
+        let (mut from, mut last) = (u64::MAX, 0);
+        let mut one = |end: u64| {
+            from = from.min(end);
+            last = last.max(end);
+        };
+        if padded {
+            for _ in pages.len() as u32..all.end - all.start {
+                self.units.read(unit);
+            }
+            self.ftl.write(&mut self.units, unit, block, Lpn::each(all), home, &mut one);
+        } else {
+            let pages = pages.iter().map(|page| page.lpn);
+            self.ftl.write(&mut self.units, unit, block, pages, home, &mut one);
+        }
+        let pages = pages.len() as u32;
+        self.flights.push(Flight { first: from, last, pages, gone: 0 });
+        self.left += u64::from(pages);
+    }
+
+    /// What all requests have cost so far: the time that they took, in ns.
+    pub fn cost(&self) -> u64 {
+        self.units.now
+    }
+
+    /// Blocks erased for it.
+    pub fn erases(&self) -> u64 {
+        self.units.erases
+    }
+
+    fn unit_of(&self, view: &dyn View, lpn: Lpn) -> u32 {
+        let units = self.units.count();
+        view.unit_of(lpn).map_or(lpn.block(self.pages_per_block).0, |unit| unit.0) % units
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let ftl = match &self.ftl {
+            Ftl::Plain | Ftl::Turns(_) => 0,
+            Ftl::Pages(map) => map.bytes(),
+            Ftl::OwnLogs(logs) => logs.bytes(),
+            Ftl::SharedLogs(logs) => logs.bytes(),
+            Ftl::Superblocks(map) => map.bytes(),
+        };
+        ftl + self.units.free.len() * 8 + self.flights.capacity() * size_of::<Flight>()
+    }
+}
+
+impl Ftl {
+    /// Writes pages of a block, upwards; says when each is stored.
+    fn write(
+        &mut self,
+        units: &mut Units,
+        unit: u32,
+        block: LogicalBlock,
+        pages: impl ExactSizeIterator<Item = Lpn> + Clone,
+        home: &dyn Fn(Lpn) -> Option<u32>,
+        stored: &mut dyn FnMut(u64),
+    ) {
+        match self {
+            Self::Plain => pages.for_each(|_| stored(units.program(unit, 1))),
+            Self::Turns(turn) => pages.for_each(|_| {
+                *turn = (*turn + 1) % units.count();
+                stored(units.program(*turn, 1));
+            }),
+            Self::Pages(map) => {
+                let near = map.by_block().then_some(unit);
+                pages.for_each(|lpn| stored(map.write(units, lpn, home(lpn).or(near))));
+            }
+            Self::OwnLogs(logs) => logs.write(units, unit, block, pages, stored),
+            Self::SharedLogs(logs) => logs.write(units, unit, pages, stored),
+            Self::Superblocks(map) => pages.for_each(|lpn| stored(map.write(units, lpn))),
+        }
+    }
+}
