@@ -30,7 +30,7 @@ struct Page {
 #[derive(Debug, Clone)]
 pub struct Shadow {
     /// Takes memory where the host has written.
-    pages: Chunks<Page>,
+    pages: Chunks<Page, 256>,
     checked_reads: u64,
 }
 

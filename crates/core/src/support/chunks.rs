@@ -8,18 +8,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::bulk::{self, Number};
 
-/// Elements of a part, a power of two.
-const PART: usize = 4096;
-
 #[derive(Debug)]
-enum Part<T> {
+enum Part<T, const PART: usize> {
     /// Nobody else has it.
     Own(Box<[T; PART]>),
     /// Others may have it, too: copied before it is written.
     Shared(Arc<[T; PART]>),
 }
 
-impl<T: Copy> Part<T> {
+impl<T: Copy, const PART: usize> Part<T, PART> {
     #[inline]
     fn get(&self) -> &[T; PART] {
         match self {
@@ -42,21 +39,22 @@ impl<T: Copy> Part<T> {
 
 /// A part of these elements.
 #[cold]
-fn boxed<T: Copy>(all: impl Iterator<Item = T>) -> Box<[T; PART]> {
+fn boxed<T: Copy, const PART: usize>(all: impl Iterator<Item = T>) -> Box<[T; PART]> {
     let part: Box<[T]> = all.collect();
     part.try_into()
         .unwrap_or_else(|part: Box<[T]>| unreachable!("{} elements, expected {PART}", part.len()))
 }
 
 /// A vector of fixed length in parts. A copy shares all of them with the vector that it was made
-/// of, if that is a copy itself.
+/// of, if that is a copy itself. A part has `PART` elements, a power of two: fewer of them where
+/// elements are large and many a vector is short.
 #[derive(Debug)]
-pub struct Chunks<T> {
-    parts: Vec<Part<T>>,
+pub struct Chunks<T, const PART: usize = 4096> {
+    parts: Vec<Part<T, PART>>,
     len: usize,
 }
 
-impl<T: Copy> Chunks<T> {
+impl<T: Copy, const PART: usize> Chunks<T, PART> {
     /// `len` times `value`; takes memory where it is written.
     pub fn new(len: usize, value: T) -> Self {
         let part: Arc<[T; PART]> = Arc::new([value; PART]);
@@ -117,7 +115,7 @@ impl<T: Copy> Chunks<T> {
     }
 }
 
-impl<T: Copy> Index<usize> for Chunks<T> {
+impl<T: Copy, const PART: usize> Index<usize> for Chunks<T, PART> {
     type Output = T;
 
     #[inline]
@@ -126,9 +124,9 @@ impl<T: Copy> Index<usize> for Chunks<T> {
     }
 }
 
-impl<T: Copy> Clone for Chunks<T> {
+impl<T: Copy, const PART: usize> Clone for Chunks<T, PART> {
     fn clone(&self) -> Self {
-        let shared = |part: &Part<T>| match part {
+        let shared = |part: &Part<T, PART>| match part {
             Part::Own(part) => Part::Shared(Arc::from(part.clone())),
             Part::Shared(part) => Part::Shared(Arc::clone(part)),
         };
@@ -136,14 +134,14 @@ impl<T: Copy> Clone for Chunks<T> {
     }
 }
 
-impl<T: Number> Serialize for Chunks<T> {
+impl<T: Number, const PART: usize> Serialize for Chunks<T, PART> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let all: Vec<T> = self.iter().copied().collect();
         bulk::serialize(&all, serializer)
     }
 }
 
-impl<'de, T: Number> Deserialize<'de> for Chunks<T> {
+impl<'de, T: Number, const PART: usize> Deserialize<'de> for Chunks<T, PART> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let all: Vec<T> = bulk::deserialize(deserializer)?;
         let own = |part: &[T]| {
@@ -160,6 +158,7 @@ mod tests {
 
     use super::*;
 
+    const PART: usize = 64;
     const LEN: usize = PART * 2 + 100;
 
     proptest! {
@@ -168,7 +167,7 @@ mod tests {
         fn copies_are_as_good_as_vectors(
             writes in prop::collection::vec((0..4usize, 0..LEN, any::<u32>(), 1..200usize), 1..60),
         ) {
-            let mut all = vec![(Chunks::new(LEN, 7), vec![7; LEN])];
+            let mut all = vec![(Chunks::<u32, PART>::new(LEN, 7), vec![7; LEN])];
             for (of, at, value, most) in writes {
                 let of = of % all.len();
                 if value % 3 == 0 && all.len() < 4 {
@@ -191,7 +190,7 @@ mod tests {
                 prop_assert!(chunks.iter().eq(model));
                 prop_assert_eq!(chunks[LEN - 1], model[LEN - 1]);
                 let bytes = postcard::to_allocvec(chunks).unwrap();
-                let read: Chunks<u32> = postcard::from_bytes(&bytes).unwrap();
+                let read: Chunks<u32, PART> = postcard::from_bytes(&bytes).unwrap();
                 prop_assert!(read.len() == LEN && read.iter().eq(model));
             }
         }
