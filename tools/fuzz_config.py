@@ -88,6 +88,8 @@ class Drawer:
             value = self.table(of)
         elif kind == "integer":
             value = max(int(of.get("minimum", 0)), self.dice.choice([0, 1, 2, 3, 4, 8, 13, 64]))
+        elif kind == "array":
+            value = [self.value(of["items"]) for _ in range(self.dice.choice([0, 1, 2, 3]))]
         else:
             value = self.dice.choice(SINGLE[kind])
         return value
