@@ -9,7 +9,8 @@ import pytest
 
 from eraseblock import _core
 from eraseblock_reproduction import data, workloads
-from eraseblock_reproduction.plan import plan
+from eraseblock_reproduction.plan import FigurePlan, plan
+from eraseblock_reproduction.selection import Run
 from eraseblock_reproduction.traces import Survey, Trace, match, survey
 
 OWN: dict[str, Any] = {
@@ -109,11 +110,15 @@ def test_a_trace_brings_its_own_settings() -> None:
 
 
 def test_seeds_of_a_stand_in_fall_together_under_the_own_trace() -> None:
-    paper = data.paper("hbm")
-    own = Trace(Path("/t/f2.spc"), "ee", 3_699_194, 3_046_112, 653_082)
-    [with_trace] = plan([(paper, paper.figure("4.1"))], Survey((own,))).figures
-    [without] = plan([(paper, paper.figure("4.1"))], Survey()).figures
-    assert 3 * len(with_trace.runs) == len(without.runs)
+    paper = data.paper("epo")
+    own = Trace(Path("/t/f1.spc"), "dd", 5_334_987, 1_235_633, 4_099_354)
+    [with_trace] = plan([(paper, paper.figure("4"))], Survey((own,))).figures
+    [without] = plan([(paper, paper.figure("4"))], Survey()).figures
+
+    def of_financial(figure: FigurePlan) -> list[Run]:
+        return [run for run in figure.runs if run.settings["workload"] == "epo-financial1"]
+
+    assert 3 * len(of_financial(with_trace)) == len(of_financial(without)) > 0
     assert len(set(with_trace.experiments)) == len(with_trace.runs)
 
 
