@@ -184,7 +184,7 @@ $(DEPENDENCIES): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	    f"eraseblock needs Python 3.11 or later; $(PYTHON) is {sys.version.split()[0]} (say make PYTHON=...)")'
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) --require-hashes --no-deps -r requirements.lock
+	$(INSTALL) --require-hashes --no-deps --no-compile -r requirements.lock
 	@touch $@
 
 # The reproduction is a project of its own, built by a backend that the lock pins.

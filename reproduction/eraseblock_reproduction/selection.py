@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from eraseblock.toolkit import number_of
@@ -57,26 +58,29 @@ class Run:
         """What it is apart from some settings and from seeds."""
         key = frozenset(axes)
         if key not in self._identities:
-            inside = key | {"how"} if "workload" in key else key
+            left_out = key | {"how"} if "workload" in key else key
+            inside = tuple(f"{axis}." for axis in left_out)
             self._identities[key] = ";".join(
                 f"{path}={text}"
                 for path, text in self.leaves
-                if not _SEEDS.match(path)
-                and not any(path == axis or path.startswith(f"{axis}.") for axis in inside)
+                if not (path in left_out or path.startswith(inside) or _SEEDS.match(path))
             )
         return self._identities[key]
 
 
 def select(runs: Iterable[Run], *selections: Selection) -> list[Run]:
     """The runs that match all of these."""
-    wanted = [pair for selection in selections for pair in selection.items()]
-    return [run for run in runs if all(matches(at(run.settings, path), one) for path, one in wanted)]
+    found = list(runs)
+    for selection in selections:
+        for path, one in selection.items():
+            found = [run for run in found if matches(at(run.settings, path), one)]
+    return found
 
 
 def at(settings: object, path: str) -> object:
     """The value at a dotted path, or None."""
     for key in path.split("."):
-        settings = settings.get(key) if isinstance(settings, Mapping) else None
+        settings = settings.get(key) if isinstance(settings, (dict, Mapping)) else None
     return settings
 
 
@@ -84,22 +88,28 @@ def matches(found: object, wanted: object) -> bool:
     """A list: any of them. A table: all of its keys. A name: the kind of a scheme, or the value itself."""
     if isinstance(wanted, list):
         return any(matches(found, one) for one in wanted)
-    if isinstance(wanted, Mapping):
+    if isinstance(wanted, (dict, Mapping)):
         return isinstance(found, Mapping) and all(matches(found.get(key), one) for key, one in wanted.items())
-    if isinstance(found, Mapping):
+    if isinstance(found, (dict, Mapping)):
         found = found.get("kind")
     return plain(found) == plain(wanted)
 
 
 def plain(value: object) -> object:
     """One spelling for each value: sizes and times as numbers with their kind, all else as it is."""
-    if isinstance(value, str) and " " in value and (number := number_of(value)) is not None:
-        return (number, "time" if value.endswith("s") else "size")
-    return value
+    return _quantity(value) if isinstance(value, str) and " " in value else value
+
+
+# The runs of a paper have the same few settings thousands of times.
+@cache
+def _quantity(text: str) -> object:
+    number = number_of(text)
+    return text if number is None else (number, "time" if text.endswith("s") else "size")
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    if isinstance(value, Mapping):
+    # Of this kind nearly all of them are, which is asked quickly.
+    if isinstance(value, (dict, Mapping)):
         for key, inner in value.items():
             yield from _flat(inner, f"{path}.{key}" if path else key)
     else:
