@@ -37,6 +37,7 @@ _SUMMED = (
     "response_sum_ns",
 )
 _LARGEST = ("backlog_max", "admission_wait_max_ns")
+_POWERS = [10**digits for digits in range(7)]
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _series(series: Json | None, merge: int) -> Json:
     for key in _SUMMED:
         values = series.get(key)
         if values:
-            found[key] = [_sum(group) for group in _groups(values, merge)]
+            found[key] = _sums(values, merge)
     for key in _LARGEST:
         if series.get(key):
             found[key] = [_digits(max(group), 6) for group in _groups(series[key], merge)]
@@ -128,13 +129,18 @@ def _groups(values: Sequence[Any], merge: int) -> list[Sequence[Any]]:
     return [values[start : start + merge] for start in range(0, len(values), merge)]
 
 
-def _sum(group: Sequence[float | None]) -> float | None:
-    numbers = [number for number in group if number is not None]
-    return _digits(sum(numbers), 6) if numbers else None
+def _sums(values: Sequence[float | None], merge: int) -> list[float | None]:
+    """Sums of neighbours; nothing where none of them has a number."""
+    if merge == 1:
+        return [None if value is None else _digits(value, 6) for value in values]
+    if None in values:
+        kept = [[number for number in group if number is not None] for group in _groups(values, merge)]
+        return [_digits(sum(numbers), 6) if numbers else None for numbers in kept]
+    return [_digits(sum(group), 6) for group in _groups(values, merge)]
 
 
 def _digits(number: float, digits: int) -> float:
-    if isinstance(number, int) and number < 10**digits:
+    if number.__class__ is int and number < _POWERS[digits]:
         return number
     short = float(f"{number:.{digits}g}")
     return int(short) if short.is_integer() else short
