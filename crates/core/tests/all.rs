@@ -1,6 +1,6 @@
 //! All tests of the simulation in one program, so that what they share is compiled once and every
 //! processor always has one to run. `cargo test -p eraseblock-core --test all power::` runs those
-//! of one file. What counts allocations is a program of its own.
+//! of one file. `references` is a program of its own; it counts allocations, too.
 
 mod allocation;
 mod blas;

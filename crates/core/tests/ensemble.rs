@@ -69,8 +69,13 @@ fn written(span: &Span, out: &Outcome) -> usize {
 }
 
 /// Plays requests and changes of leader; pages written by the buffer, by its leaders, changes.
-fn follow(shape: Shape, names: [&str; 2], requests: &[Span], leads: &[usize]) -> [usize; 3] {
-    let mut experts = names.map(|name| build(json!({"kind": name}), shape));
+fn follow(
+    shape: Shape,
+    configs: &[BufferConfig; 2],
+    requests: &[Span],
+    leads: &[usize],
+) -> [usize; 3] {
+    let mut experts = configs.each_ref().map(|config| config.build(shape).unwrap());
     let (mut held, mut leader) = (Held::new(shape), leads[0]);
     let mut sums = [0; 3];
     for (span, &next) in requests.iter().zip(leads) {
@@ -101,6 +106,7 @@ fn following_writes_no_more_than_leaders_and_a_buffer_for_each_change() {
     for (capacity, names) in [(2, ["lru", "fab"]), (2, ["fifo", "fab"]), (3, ["lru", "block-lru"])]
     {
         let shape = Shape { capacity, pages_per_block: 2, logical_pages: 4 };
+        let configs = names.map(|name| BufferConfig::by_name(name).unwrap());
         let mut dear = 0;
         for code in 0..4_u32.pow(LENGTH) {
             let one = |at: u32| {
@@ -116,7 +122,7 @@ fn following_writes_no_more_than_leaders_and_a_buffer_for_each_change() {
                         lead
                     })
                     .collect();
-                let [ours, theirs, switches] = follow(shape, names, &requests, &leads);
+                let [ours, theirs, switches] = follow(shape, &configs, &requests, &leads);
                 let most = theirs + switches * capacity as usize;
                 assert!(ours <= most, "{names:?} {requests:?} {leads:?}: {ours} above {most}");
                 dear += usize::from(ours > theirs);
@@ -143,7 +149,8 @@ fn following_keeps_that_on_random_requests() {
                 lead
             })
             .collect();
-        let [ours, theirs, switches] = follow(shape, [names[a], names[b]], &requests, &leads);
+        let configs = [names[a], names[b]].map(|name| BufferConfig::by_name(name).unwrap());
+        let [ours, theirs, switches] = follow(shape, &configs, &requests, &leads);
         assert!(switches > 5 && theirs > 300);
         let most = theirs + switches * shape.capacity as usize;
         assert!(ours <= most, "{} and {}: {ours} above {most}", names[a], names[b]);

@@ -102,6 +102,22 @@ fn median(of: impl Fn(u64) -> (f64, f64)) -> (f64, f64) {
     all[2]
 }
 
+/// Whether three of five seeds pass, which is what their median would say: the others need not run.
+fn most_pass(what: &str, passes: impl Fn((f64, f64)) -> bool, of: impl Fn(u64) -> (f64, f64)) {
+    let (mut passed, mut failed) = (0, Vec::new());
+    for outcome in (1..=5).map(of) {
+        if passes(outcome) {
+            passed += 1;
+        } else {
+            failed.push(outcome);
+        }
+        assert!(failed.len() < 3, "{what}: {failed:?}");
+        if passed == 3 {
+            return;
+        }
+    }
+}
+
 fn levellers() -> impl Iterator<Item = &'static str> {
     WearConfig::NAMES.iter().copied().filter(|name| *name != "none")
 }
@@ -114,9 +130,11 @@ fn levelled(name: &str, threshold: u32) -> Value {
 fn no_worse_than_without(drive: Drive, load: Load, times: u64) {
     let (without, waf_without) = median(|seed| run(drive, &json!("none"), load, times, seed));
     for name in levellers() {
-        let (spread, waf) = median(|seed| run(drive, &levelled(name, 16), load, times, seed));
-        assert!(spread <= without, "{name}, {load:?}: {spread}, without {without}");
-        assert!(waf < waf_without * 1.05, "{name}, {load:?}: {waf}, without {waf_without}");
+        most_pass(
+            &format!("{name}, {load:?}, without {without}, {waf_without}"),
+            |(spread, waf)| spread <= without && waf < waf_without * 1.05,
+            |seed| run(drive, &levelled(name, 16), load, times, seed),
+        );
     }
 }
 
@@ -133,7 +151,7 @@ fn uniform_writes_wear_a_large_drive_no_less_evenly() {
 /// What only slows down shows in a run ten times as long: with `ERASEBLOCK_SOAK` set.
 #[test]
 fn uniform_writes_wear_no_less_evenly_in_the_long_run() {
-    if std::env::var_os("ERASEBLOCK_SOAK").is_some() {
+    if support::is_soak() {
         no_worse_than_without(SMALL, Load::Uniform, 600);
         no_worse_than_without(LARGE, Load::Uniform, 200);
     }
@@ -147,16 +165,16 @@ fn skewed_writes_wear_more_evenly() {
 /// Blocks of cold data are levelled, whether units are levelled each by itself or all together.
 #[test]
 fn cold_data_are_levelled_in_a_unit_and_between_units() {
-    for (drive, cluster) in [(SMALL, 1), (FOUR, 1), (FOUR, 4)] {
-        for name in levellers() {
+    for (drive, clusters) in [(SMALL, &[1][..]), (FOUR, &[1, 4])] {
+        let without = run(drive, &json!("none"), Load::HalfCold, 40, 1);
+        assert!(without.0 > 100.0, "{drive:?}: {without:?}");
+        for (name, cluster) in levellers().flat_map(|name| clusters.iter().map(move |c| (name, c)))
+        {
             let wear = json!({"kind": name, "threshold": 16, "cluster": cluster});
-            let (spread, waf) = median(|seed| run(drive, &wear, Load::HalfCold, 40, seed));
-            assert!(spread <= 48.0, "{name}, {drive:?}, cluster of {cluster}: {spread}");
-            let without = run(drive, &json!("none"), Load::HalfCold, 40, 1);
-            assert!(without.0 > 100.0, "{drive:?}: {without:?}");
-            assert!(
-                waf < without.1 * 1.1,
-                "{name}, {drive:?}, cluster of {cluster}: {waf}, without {without:?}"
+            most_pass(
+                &format!("{name}, {drive:?}, cluster of {cluster}, without {without:?}"),
+                |(spread, waf)| spread <= 48.0 && waf < without.1 * 1.1,
+                |seed| run(drive, &wear, Load::HalfCold, 40, seed),
             );
         }
     }
@@ -168,10 +186,10 @@ fn levelled_drives_use_up_their_blocks() {
     let drive = Drive { pages: 64, endurance: 100, ..SMALL };
     for name in levellers() {
         for (load, least) in [(Load::Uniform, 0.93), (Load::HalfCold, 0.85)] {
-            let (share, waf) = median(|seed| life(drive, &levelled(name, 4), load, seed));
-            assert!(
-                share >= least,
-                "{name}, {load:?}: {share} of the ideal life, write amplification {waf}"
+            most_pass(
+                &format!("{name}, {load:?}, share of the ideal life and write amplification"),
+                |(share, _)| share >= least,
+                |seed| life(drive, &levelled(name, 4), load, seed),
             );
         }
     }
@@ -184,20 +202,29 @@ fn levelled_drives_use_up_their_blocks() {
 fn dual_pool_levels_small_blocks_where_worn_ones_rest_longer() {
     let wear = |threshold: u32| json!({"kind": "dual-pool", "threshold": threshold, "rest": 6});
     let drive = Drive { pages: 16, endurance: 100, ..SMALL };
-    let (share, waf) = median(|seed| life(drive, &wear(4), Load::Uniform, seed));
-    assert!(share >= 0.93, "{share} of the ideal life, write amplification {waf}");
+    most_pass(
+        "share of the ideal life and write amplification",
+        |(share, _)| share >= 0.93,
+        |seed| life(drive, &wear(4), Load::Uniform, seed),
+    );
     for (drive, times) in [(SMALL, 60), (LARGE, 20)] {
         let (without, _) = median(|seed| run(drive, &json!("none"), Load::Uniform, times, seed));
-        let (spread, _) = median(|seed| run(drive, &wear(16), Load::Uniform, times, seed));
-        assert!(spread <= without, "{drive:?}: {spread}, without {without}");
+        most_pass(
+            &format!("{drive:?}, without {without}"),
+            |(spread, _)| spread <= without,
+            |seed| run(drive, &wear(16), Load::Uniform, times, seed),
+        );
     }
-    let soak = std::env::var_os("ERASEBLOCK_SOAK").is_some();
+    let soak = support::is_soak();
     let cluster = json!({"kind": "dual-pool", "threshold": 16, "rest": 6, "cluster": 4});
     let runs = [(SMALL, &wear(16), Load::Uniform, 200), (FOUR, &cluster, Load::HalfCold, 40)];
     for (drive, wear, load, times) in runs {
         let times = if soak { times * 10 } else { times };
-        let (spread, _) = median(|seed| run(drive, wear, load, times, seed));
-        assert!(spread <= 48.0, "{drive:?}, {load:?}: {spread}");
+        most_pass(
+            &format!("{drive:?}, {load:?}"),
+            |(spread, _)| spread <= 48.0,
+            |seed| run(drive, wear, load, times, seed),
+        );
     }
 }
 

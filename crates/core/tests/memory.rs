@@ -1,15 +1,14 @@
 //! What a buffer says of its memory is what it takes: beside a counting allocator, and beside the
 //! figures of the papers.
 
-mod support;
-
 use allocation_counter::measure;
 use eraseblock_core::buffer::{Buffer, BufferConfig, Idle, Outcome, Shape, Span};
 use eraseblock_core::support::ids::Lpn;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
-use support::stream;
+
+use crate::support::{self, stream};
 
 /// The buffer's own struct, boxed, and what rounding adds to small parts.
 const STRUCT: u64 = 2048;

@@ -5,7 +5,7 @@
 use crate::support;
 use std::ops::Range;
 
-use crate::support::Dice;
+use crate::support::{Dice, Fills};
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{DeviceConfig, Nanos, PowerLoss};
 use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
@@ -116,12 +116,12 @@ fn workload(seed: u64, count: usize, pages: u64) -> Vec<Request> {
 
 /// Runs until power fails after `completions`; `None` if the run ends before that.
 fn run_and_cut(
+    fills: &mut Fills,
     config: &DeviceConfig,
     requests: &[Request],
     completions: u64,
 ) -> Option<(Device, Host)> {
-    let mut drive = Device::new(config, Options { verify: true }).unwrap();
-    drive.precondition().unwrap();
+    let mut drive = fills.drive(config, Options { verify: true }).unwrap();
     support::foresee(&mut drive, requests).unwrap();
     drive.note_answers();
     drive.cut_after(drive.completions() + completions);
@@ -199,9 +199,11 @@ impl Default for Cuts {
 fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64 {
     let pages = Device::new(config, Options::default()).unwrap().exported_bytes() / 4096;
     let requests = workload(seed, how.requests, pages);
-    let mut cuts = 0;
+    let (mut cuts, mut fills) = (0, Fills::default());
     for completions in (1 + seed % how.apart as u64..).step_by(how.apart) {
-        let Some((drive, host)) = run_and_cut(config, &requests, completions) else { break };
+        let Some((drive, host)) = run_and_cut(&mut fills, config, &requests, completions) else {
+            break;
+        };
         for variant in how.fates.clone() {
             let what = format!("{name}, seed {seed}, cut after {completions}, fate {variant}");
             let crash = drive.cut(fates(variant)).unwrap();
@@ -280,12 +282,12 @@ fn every_cut_leaves_what_was_flushed() {
 
 /// One of the fates, or all of them in a soak run.
 fn in_turn(fate: u64) -> Range<u64> {
-    if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 0..4 } else { fate..fate + 1 }
+    if support::is_soak() { 0..4 } else { fate..fate + 1 }
 }
 
 /// One in so many, or each in a soak run.
 fn apart(many: usize) -> usize {
-    if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 1 } else { many }
+    if support::is_soak() { 1 } else { many }
 }
 
 /// Every buffer on every mapping; the arrays and the fates take turns.

@@ -154,7 +154,7 @@ fn used(config: &DeviceConfig) -> Result<Report, DeviceError> {
 
 /// Drives that are drawn; `ERASEBLOCK_SOAK` makes it more.
 fn cases() -> u32 {
-    if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 60_000 } else { 3000 }
+    if crate::support::is_soak() { 60_000 } else { 3000 }
 }
 
 proptest! {

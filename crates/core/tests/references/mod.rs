@@ -24,7 +24,7 @@ use serde_json::Value;
 
 /// How many random sequences of each scheme are compared: ten times as many when soaking.
 pub fn seeds(everyday: u64) -> u64 {
-    everyday * if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 10 } else { 1 }
+    everyday * if crate::support::is_soak() { 10 } else { 1 }
 }
 
 /// Whether a reference of this name is to run: `ERASEBLOCK_REFERENCE=fab` leaves out all others. A

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use eraseblock_core::buffer::{self, BufferConfig, Shape};
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::device::{Device, DeviceError, Options};
+use eraseblock_core::device::{Device, DeviceError, Filled, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::alloc::AllocatorConfig;
 use eraseblock_core::ftl::victim::VictimConfig;
@@ -28,6 +28,36 @@ impl Dice {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
+    }
+}
+
+/// Whether the tests run for long, as in `make soak`.
+pub fn is_soak() -> bool {
+    std::env::var_os("ERASEBLOCK_SOAK").is_some()
+}
+
+/// Drives that have been filled: each kind once, the others start from a copy.
+#[derive(Debug, Default)]
+pub struct Fills(BTreeMap<String, Filled>);
+
+impl Fills {
+    /// A drive that is full, or whatever its configuration says.
+    ///
+    /// # Errors
+    /// As [`Device::new`] and [`Device::precondition`].
+    pub fn drive(
+        &mut self,
+        config: &DeviceConfig,
+        options: Options,
+    ) -> Result<Device, DeviceError> {
+        let key = Filled::key(config, options);
+        if let Some(filled) = self.0.get(&key) {
+            return Device::starting_from(config, options, filled);
+        }
+        let mut device = Device::new(config, options)?;
+        device.precondition()?;
+        self.0.insert(key, device.filled());
+        Ok(device)
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Blocks {
     balance: Option<u32>,
     /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed;
     /// or [`NONE`].
-    last: Chunks<u32>,
+    last: Chunks<u32, 256>,
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
     trimmed: Vec<Lpn>,
     owed: Bits,

@@ -63,8 +63,8 @@ fn says<'a>(media: &'a Media, oob: &'a Oob) -> impl Iterator<Item = (Lpn, bool)>
 #[derive(Debug, Clone)]
 struct Words {
     ppb: u32,
-    first: Chunks<Word>,
-    second: Chunks<Word>,
+    first: Chunks<Word, 256>,
+    second: Chunks<Word, 256>,
 }
 
 impl Words {
