@@ -1,6 +1,7 @@
 //! Runs one experiment: workload and drive in, a record out.
 
 mod advice;
+mod bounds;
 mod cache;
 mod error;
 mod events;
@@ -20,18 +21,20 @@ mod workloads;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::idle::{Idle, warning};
 use eraseblock_core::device::{AHEAD, Device, DeviceError, Options, nothing_measured};
+use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::report::Report;
 use eraseblock_traces::{DriveShape, FittedWorkload, Given, Volumes, Workload};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
+use bounds::FoundBounds;
 pub use cache::Cache;
 pub use error::RunError;
 use events::EventLog;
@@ -99,12 +102,13 @@ impl Identity {
     }
 }
 
-/// Runs experiments, many at a time if need be. Reads each workload once for all of them, and fills
-/// drives once that are the same below the buffer.
+/// Runs experiments, many at a time if need be. Reads each workload once for all of them, fills
+/// drives once that are the same below the buffer, and finds bounds once for all buffers of a size.
 #[derive(Debug, Default)]
 pub struct Runner {
     workloads: Workloads,
     filled: FilledDrives,
+    bounds: FoundBounds,
     images: Option<Arc<dyn Images>>,
 }
 
@@ -275,7 +279,15 @@ impl Runner {
         }
 
         for metric in experiment.asked_metrics() {
-            device.keep(metric);
+            match device.question_of_bounds().filter(|_| metric == Metric::Bounds) {
+                Some(question) => {
+                    let mut watch = |passed| report("foresee", passed, total).is_ok();
+                    let requests = (&workload, &fitted, shape);
+                    let totals = self.bounds.get(requests, question, &mut watch)?;
+                    device.keep_bounds(Arc::new(OnceLock::from(totals)));
+                }
+                None => device.keep(metric),
+            }
         }
         let start = Instant::now();
         let mut submitted = 0;
