@@ -419,7 +419,7 @@ fn flush_commands_cost_programs_unless_a_battery_holds_the_buffer_up() {
             drive.precondition().unwrap();
             if alone {
                 // The requests are followed without the drive.
-                let mut tally = Tally::new(drive.question_of_bounds().unwrap());
+                let mut tally = Tally::new(drive.question_of_bounds());
                 requests.iter().for_each(|request| tally.add(request));
                 drive.keep_bounds(Arc::new(OnceLock::from(tally.totals())));
             } else {

@@ -21,17 +21,17 @@ impl Device {
         }
     }
 
-    /// What the bounds of a run on this drive depend on beside its requests; `None` where a worn
-    /// drive may end the run before the last of them.
-    pub fn question_of_bounds(&self) -> Option<Question> {
-        (self.config.nand.endurance == 0).then(|| Question {
+    /// What the bounds of a run on this drive depend on beside its requests, if a worn drive does not
+    /// end the run before the last of them.
+    pub fn question_of_bounds(&self) -> Question {
+        Question {
             capacity: self.pipeline.capacity(),
             logical_pages: self.logical_pages,
             page_bytes: self.geometry.page_bytes,
             battery: self.config.buffer.battery,
             flushed_at_end: self.config.host.end_of_run != EndOfRun::Keep,
             warm_up: self.config.host.warm_up,
-        })
+        }
     }
 
     /// Keeps the bounds from now on, of which somebody else finds the totals before the run ends.

@@ -90,9 +90,9 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Begins; the drive's report will have the bounds. `None` where they cannot be found so.
-    pub fn start(device: &mut Device) -> Option<Self> {
-        let question = device.question_of_bounds()?;
+    /// Begins; the drive's report will have the bounds.
+    pub fn start(device: &mut Device) -> Self {
+        let question = device.question_of_bounds();
         let (blocks, come) = sync_channel::<Vec<Request>>(BLOCKS);
         let thread = std::thread::spawn(move || {
             let mut tally = Tally::new(question);
@@ -101,7 +101,7 @@ impl Beside {
         });
         let totals = Arc::new(OnceLock::new());
         device.keep_bounds(totals.clone());
-        Some(Self { next: Vec::with_capacity(BLOCK), blocks, thread, totals })
+        Self { next: Vec::with_capacity(BLOCK), blocks, thread, totals }
     }
 
     /// The next requests. O(1) each.

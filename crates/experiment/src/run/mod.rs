@@ -193,6 +193,18 @@ impl Runner {
         how: How<'_>,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Record, RunError> {
+        self.run_followed(experiment, base, (how, how.events.is_some()), progress)
+    }
+
+    /// The same; `followed`: somebody follows the requests on their way, for the bounds.
+    fn run_followed(
+        &self,
+        experiment: &Experiment,
+        base: &Path,
+        (how, followed): (How<'_>, bool),
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Record, RunError> {
+        let finds_bounds = !followed;
         let mut report = |phase, done, total| match progress(Progress { phase, done, total }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(RunError::Cancelled),
@@ -209,7 +221,7 @@ impl Runner {
         let mut device = ready.map_or_else(|| Device::new(&config, options), Ok)?;
         let begun = image.as_ref().map(|found| found.sha256.as_str());
         let device_idle = device.idle_settings();
-        if how.alone && !is_filled && once::suits(experiment, how, &device) {
+        if how.alone && !followed && !is_filled && once::suits(experiment, how, &device) {
             let served = once::serve(experiment, base, device, how.cache, &mut report)?;
             if let Some(once::Served { workload, fitted, figures, engine }) = served {
                 return closed(
@@ -279,15 +291,14 @@ impl Runner {
         }
 
         for metric in experiment.asked_metrics() {
-            match device.question_of_bounds().filter(|_| metric == Metric::Bounds) {
-                Some(question) => {
-                    let mut watch = |passed| report("foresee", passed, total).is_ok();
-                    let requests = (&workload, &fitted, shape);
-                    let totals = self.bounds.get(requests, question, &mut watch)?;
-                    device.keep_bounds(Arc::new(OnceLock::from(totals)));
-                }
-                None => device.keep(metric),
+            if metric == Metric::Bounds && finds_bounds {
+                let mut watch = |passed| report("foresee", passed, total).is_ok();
+                let requests = (&workload, &fitted, shape);
+                let question = device.question_of_bounds();
+                let totals = self.bounds.get(requests, question, &mut watch)?;
+                device.keep_bounds(Arc::new(OnceLock::from(totals)));
             }
+            device.keep(metric);
         }
         let start = Instant::now();
         let mut submitted = 0;
@@ -311,6 +322,10 @@ impl Runner {
             let (taken, served) = device.submit_all(&next);
             submitted += taken as u64;
             match served {
+                // The drive has served a part of what the bounds are of: they are to be of that.
+                Err(DeviceError::EndOfLife { .. }) if finds_bounds && experiment.bounds => {
+                    return self.run_followed(experiment, base, (how, true), progress);
+                }
                 // The drive wore out: what it did until then is the result.
                 Err(DeviceError::EndOfLife { .. }) => break,
                 served => served?,

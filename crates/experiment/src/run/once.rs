@@ -75,7 +75,10 @@ pub(super) fn serve(
         _ => return Ok(None),
     };
     report("finish", 0, 1)?;
-    if !state.bounds.take().is_none_or(Beside::finish) {
+    if let Some(bounds) = state.bounds.take()
+        && (state.worn_out || !bounds.finish())
+    {
+        // A worn drive has served a part of what has been followed.
         return Ok(None);
     }
     let Ok(figures) = device.finish() else { return Ok(None) };
@@ -171,7 +174,7 @@ impl Run<'_> {
         self.note(filled)?;
         for metric in self.experiment.asked_metrics() {
             if metric == Metric::Bounds {
-                self.state.bounds = Beside::start(&mut self.device);
+                self.state.bounds = Some(Beside::start(&mut self.device));
             }
             self.device.keep(metric);
         }
