@@ -135,6 +135,12 @@ impl Run<'_> {
 
     /// Serves the requests that have come; an error where nothing comes of this run.
     fn serve_block(&mut self) -> Result<(), RunError> {
+        // Before the drive is filled, which would be in vain.
+        for request in self.state.next.iter().filter(|request| request.op != Op::Flush) {
+            if *self.state.volume.get_or_insert(request.volume) != request.volume {
+                return Err(RunError::Cancelled);
+            }
+        }
         if self.state.start.is_none() {
             self.fill()?;
             self.state.start = Some(Instant::now());
@@ -142,11 +148,6 @@ impl Run<'_> {
         if self.state.submitted.is_multiple_of(REPORT_EVERY) {
             let told = (self.report)("replay", self.state.submitted, 0);
             self.note(told)?;
-        }
-        for request in self.state.next.iter().filter(|request| request.op != Op::Flush) {
-            if *self.state.volume.get_or_insert(request.volume) != request.volume {
-                return Err(RunError::Cancelled);
-            }
         }
         if let Some(bounds) = &mut self.state.bounds {
             bounds.add(&self.state.next);

@@ -115,15 +115,17 @@ impl Device {
             self.pipeline.made_room = true;
         }
         let takes_in = |answer: &Answer| matches!(answer, Answer::Insert | Answer::Fill);
-        if self.pipeline.peak_pages < self.pipeline.capacity && out.answers.iter().any(takes_in) {
-            self.pipeline.peak_pages = self.pipeline.peak_pages.max(self.pipeline.buffer.len());
-        }
+        let may_peak =
+            self.pipeline.peak_pages < self.pipeline.capacity && out.answers.iter().any(takes_in);
         self.pipeline.out = Some(out);
         if result? {
             if self.backend.has_planned() || self.pipeline.under_way.has_planned() {
                 self.issue();
             }
             self.start_jobs()?;
+        }
+        if may_peak {
+            self.pipeline.peak_pages = self.pipeline.peak_pages.max(self.pipeline.buffer.len());
         }
         self.backend.count().completed += 1;
         self.idleness_noted = false;
