@@ -3,15 +3,17 @@
 //! better, at random or on the recorded workload.
 
 use std::iter::successors;
+use std::sync::{Arc, OnceLock};
 
 use crate::support;
 use crate::support::stream::{self, Ram, Step};
+
 use eraseblock_core::buffer::{Answer, Buffer, BufferConfig, Outcome, Shape, Span};
 use eraseblock_core::config::{DeviceConfig, EndOfRun};
 use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Metric;
-use eraseblock_core::metrics::bounds::{Bound, Bounds, Limits};
+use eraseblock_core::metrics::bounds::{Bound, Bounds, Limits, Tally};
 use eraseblock_core::support::ids::Lpn;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -409,21 +411,32 @@ fn ties_of_the_optimum() {
 
 #[test]
 fn flush_commands_cost_programs_unless_a_battery_holds_the_buffer_up() {
+    let write = |pages| support::request(Op::Write, 0, pages);
+    let mut requests = [write(4), support::request(Op::Flush, 0, 0)].repeat(3);
+    requests.push(Request { fua: true, ..write(1) });
     let run = |battery: bool, end_of_run: EndOfRun| {
         let mut config = support::config(
             &json!({"buffer": {"scheme": "lru", "battery": battery}, "host": {"end_of_run": "keep"}}),
         );
         config.host.end_of_run = end_of_run;
-        let mut drive = Device::new(&config, Options::default()).unwrap();
-        drive.precondition().unwrap();
-        drive.keep(Metric::Bounds);
-        for _ in 0..3 {
-            drive.submit(&support::request(Op::Write, 0, 4)).unwrap();
-            drive.submit(&support::request(Op::Flush, 0, 0)).unwrap();
-        }
-        drive.submit(&Request { fua: true, ..support::request(Op::Write, 0, 1) }).unwrap();
-        let report = drive.finish().unwrap();
-        (report.figures.read::<u64>("bound.flash_programs").unwrap(), report.flash.programs.total)
+        let figures = [false, true].map(|alone| {
+            let mut drive = Device::new(&config, Options::default()).unwrap();
+            drive.precondition().unwrap();
+            if alone {
+                // The requests are followed without the drive.
+                let mut tally = Tally::new(drive.question_of_bounds());
+                requests.iter().for_each(|request| tally.add(request));
+                drive.keep_bounds(Arc::new(OnceLock::from(tally.totals())));
+            } else {
+                drive.keep(Metric::Bounds);
+            }
+            requests.iter().for_each(|request| drive.submit(request).unwrap());
+            let report = drive.finish().unwrap();
+            let bound = report.figures.read::<u64>("bound.flash_programs").unwrap();
+            (bound, report.flash.programs.total)
+        });
+        assert_eq!(figures[0], figures[1]);
+        figures[0]
     };
     assert_eq!(run(false, EndOfRun::Keep), (13, 13));
     assert_eq!(run(true, EndOfRun::Keep), (0, 0));

@@ -2,6 +2,7 @@
 //! processor always has one to run. `cargo test -p eraseblock-experiment --test all run::` runs
 //! those of one file.
 
+mod bounds;
 mod cache;
 mod docs;
 mod errors;

@@ -175,6 +175,7 @@ class RunRecord(TypedDict):
     flash: Flash
     merges: Merges
     policy_switches: int
+    pattern_changes: NotRequired[int]
     waf: float | None
     wear: Wear
     end_of_life: EndOfLife | None

@@ -1,8 +1,11 @@
 //! Tells observers of what happens in the drive.
 
+use std::sync::{Arc, OnceLock};
+
 use super::{Device, DeviceError};
 use crate::buffer::Outcome;
 use crate::config::{EndOfRun, Precondition};
+use crate::metrics::bounds::{Known, Question, Totals};
 use crate::metrics::observer::{Drive, Fault, Folding, Moment, Occasion};
 use crate::metrics::{Metric, Observer};
 use crate::support::ids::Lpn;
@@ -16,6 +19,25 @@ impl Device {
         if self.observers.read_paths() {
             self.backend.watch_paths();
         }
+    }
+
+    /// What the bounds of a run on this drive depend on beside its requests, if a worn drive does not
+    /// end the run before the last of them.
+    pub fn question_of_bounds(&self) -> Question {
+        Question {
+            capacity: self.pipeline.capacity(),
+            logical_pages: self.logical_pages,
+            page_bytes: self.geometry.page_bytes,
+            battery: self.config.buffer.battery,
+            flushed_at_end: self.config.host.end_of_run != EndOfRun::Keep,
+            warm_up: self.config.host.warm_up,
+        }
+    }
+
+    /// Keeps the bounds from now on, of which somebody else finds the totals before the run ends.
+    pub fn keep_bounds(&mut self, totals: Arc<OnceLock<Totals>>) {
+        let drive = self.as_observed();
+        self.observers.keep_as(Metric::Bounds, || Box::new(Known::new(&drive, totals)));
     }
 
     /// Tells an observer that is no metric what happens from now on.

@@ -8,12 +8,16 @@
 //! intervals is larger. That needs no future and O(1) for each page. `docs/bounds.md` has the
 //! proofs.
 
+use std::sync::{Arc, OnceLock};
+
 use serde::{Deserialize, Serialize};
 
 use super::observer::{About, Decision, Drive, Fault, Figure, Hears, Moment, Observer, Occasion};
 use super::{Figures, share};
 use crate::buffer::Buffer;
+use crate::host::{Op, Request, split};
 use crate::support::bits::Bits;
+use crate::support::divide::Divisor;
 use crate::support::ids::Lpn;
 use crate::support::marks::Marks;
 
@@ -87,6 +91,145 @@ pub struct Bound {
     pub erases: u64,
 }
 
+/// What the host's requests come to, whatever the drive below the buffer: the same for all runs of
+/// a workload on buffers of a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// Pages asked for, and those among them that can be hits.
+    asked: u64,
+    hit: u64,
+    /// Pages written, and those among them that need never be stored.
+    written: u64,
+    saved: u64,
+}
+
+impl Limits {
+    /// Of a drive as it is now.
+    fn of(drive: &Drive) -> Self {
+        let waiting = u64::from(drive.units) * u64::from(drive.program_pages - 1);
+        Self {
+            capacity: drive.capacity,
+            logical_pages: drive.logical_pages,
+            pages_per_block: drive.pages_per_block,
+            free_pages: drive.free_pages,
+            flushed_at_end: drive.flushed_at_end,
+            unprogrammed: if drive.flushed_at_end { 0 } else { waiting },
+        }
+    }
+
+    fn bound(&self, totals: &Totals) -> Bound {
+        let programs = (totals.written - totals.saved).saturating_sub(self.unprogrammed);
+        Bound {
+            hit_ratio: share(totals.hit, totals.asked),
+            flash_programs: programs,
+            waf: share(programs, totals.written),
+            erases: programs
+                .saturating_sub(self.free_pages)
+                .div_ceil(u64::from(self.pages_per_block)),
+        }
+    }
+}
+
+/// What the totals depend on beside the requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// Pages of the buffer.
+    pub capacity: u32,
+    /// Pages that the host sees.
+    pub logical_pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// A battery holds the buffer up: flush commands and forced writes cost nothing.
+    pub battery: bool,
+    /// Dirty pages are stored after the last request.
+    pub flushed_at_end: bool,
+    /// Requests that are not measured: the first ones.
+    pub warm_up: u64,
+}
+
+/// Finds the totals from requests alone, without a drive that serves them.
+#[derive(Debug)]
+pub struct Tally {
+    question: Question,
+    page: Divisor,
+    bounds: Bounds,
+    seen: u64,
+}
+
+impl Tally {
+    /// No request has come.
+    pub fn new(question: Question) -> Self {
+        let Question { capacity, logical_pages, flushed_at_end, .. } = question;
+        let (pages_per_block, free_pages, unprogrammed) = (1, 0, 0);
+        let limits = Limits {
+            capacity,
+            logical_pages,
+            pages_per_block,
+            free_pages,
+            flushed_at_end,
+            unprogrammed,
+        };
+        let page = Divisor::new(question.page_bytes);
+        Self { question, page, bounds: Bounds::within(limits), seen: 0 }
+    }
+
+    /// The next request. One that the drive refuses ends the run, and is of no interest here.
+    pub fn add(&mut self, request: &Request) {
+        if self.question.warm_up > 0 && self.seen == self.question.warm_up {
+            self.bounds.forget();
+        }
+        self.seen += 1;
+        let (battery, pages) = (self.question.battery, split::pages(request, self.page));
+        match (request.op, pages) {
+            (Op::Flush, _) if !battery => self.bounds.flush(),
+            (_, None) | (Op::Flush, _) => {}
+            (_, Some(pages)) if !self.has(pages) => {}
+            (Op::Trim, Some(pages)) => self.bounds.trim(pages.first, pages.count),
+            (op, Some(pages)) => {
+                let write = op == Op::Write;
+                let forced = request.fua && write && !battery;
+                self.bounds.access(pages.first, pages.count, write, forced);
+            }
+        }
+    }
+
+    fn has(&self, pages: split::Pages) -> bool {
+        let end = u64::from(pages.first.0) + u64::from(pages.count);
+        end <= u64::from(self.question.logical_pages)
+    }
+
+    /// What all of them come to.
+    pub fn totals(&self) -> Totals {
+        self.bounds.totals()
+    }
+}
+
+/// The bounds of a run whose requests somebody else follows: it hears of none.
+#[derive(Debug, Clone)]
+pub struct Known {
+    limits: Limits,
+    /// To be there when the run ends.
+    totals: Arc<OnceLock<Totals>>,
+}
+
+impl Known {
+    /// On a drive that no request has reached.
+    pub fn new(drive: &Drive, totals: Arc<OnceLock<Totals>>) -> Self {
+        Self { limits: Limits::of(drive), totals }
+    }
+}
+
+impl Observer for Known {
+    fn measures_from_here(&mut self, drive: &Drive) -> bool {
+        self.limits.free_pages = drive.free_pages;
+        true
+    }
+
+    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
+        figures.set("bound", self.totals.get().map(|totals| self.limits.bound(totals)));
+    }
+}
+
 /// Follows the host's requests.
 #[derive(Debug, Clone)]
 pub struct Bounds {
@@ -112,15 +255,7 @@ pub struct Bounds {
 impl Bounds {
     /// Bounds for a drive that no request has reached.
     pub fn new(drive: &Drive) -> Self {
-        let waiting = u64::from(drive.units) * u64::from(drive.program_pages - 1);
-        Self::within(Limits {
-            capacity: drive.capacity,
-            logical_pages: drive.logical_pages,
-            pages_per_block: drive.pages_per_block,
-            free_pages: drive.free_pages,
-            flushed_at_end: drive.flushed_at_end,
-            unprogrammed: if drive.flushed_at_end { 0 } else { waiting },
-        })
+        Self::within(Limits::of(drive))
     }
 
     /// The same, where nothing else is known of the drive.
@@ -187,27 +322,31 @@ impl Bounds {
             .filter(|&written| written > self.flushed)
     }
 
-    /// The bounds after the last request.
-    pub fn bound(&self) -> Bound {
-        let limits = self.limits;
+    /// What the requests so far come to, the last one among them.
+    fn totals(&self) -> Totals {
         let mut saved = self.saved;
-        if !limits.flushed_at_end {
+        if !self.limits.flushed_at_end {
             let mut slots = self.writes.clone();
             // All of these end now, each in a slot of its own.
             saved +=
                 self.kept().zip(self.now + 1..).filter(|&(at, end)| slots.take(at, end)).count()
                     as u64;
         }
-        let stored = self.written - saved;
-        let programs = stored.saturating_sub(limits.unprogrammed);
-        Bound {
-            hit_ratio: share(self.hit, self.asked),
-            flash_programs: programs,
-            waf: share(programs, self.written),
-            erases: programs
-                .saturating_sub(limits.free_pages)
-                .div_ceil(u64::from(limits.pages_per_block)),
-        }
+        Totals { asked: self.asked, hit: self.hit, written: self.written, saved }
+    }
+
+    /// The bounds after the last request.
+    pub fn bound(&self) -> Bound {
+        self.limits.bound(&self.totals())
+    }
+
+    /// What has come so far does not count. A buffer may hold pages of it, and hit them. It may also
+    /// have stored all that was written, which then costs nothing.
+    fn forget(&mut self) {
+        let slots = Slots { fresh: self.limits.capacity, ends: Marks::default() };
+        (self.hits, self.writes) = (slots.clone(), slots);
+        (self.asked, self.hit, self.written, self.saved) = (0, 0, 0, 0);
+        self.flush();
     }
 }
 
@@ -224,14 +363,9 @@ impl Observer for Bounds {
         Ok(Hears::Yes)
     }
 
-    /// A buffer may hold pages from the warm-up, and hit them. It may also have stored all that was
-    /// written there, which then costs nothing.
     fn measures_from_here(&mut self, drive: &Drive) -> bool {
-        let slots = Slots { fresh: self.limits.capacity, ends: Marks::default() };
-        (self.hits, self.writes) = (slots.clone(), slots);
-        (self.asked, self.hit, self.written, self.saved) = (0, 0, 0, 0);
+        self.forget();
         self.limits.free_pages = drive.free_pages;
-        self.flush();
         true
     }
 

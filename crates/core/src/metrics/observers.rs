@@ -57,12 +57,18 @@ impl Observers {
 
     /// Keeps a metric from now on, if it is not there already.
     pub fn keep(&mut self, metric: Metric, drive: &Drive) {
-        let there = self.all.iter().any(|seat| seat.metric == Some(metric));
-        if there || (metric.about().needs_time && !drive.timed) {
+        if metric.about().needs_time && !drive.timed {
             return;
         }
-        self.all.push(Seat { metric: Some(metric), observer: metric.begin(drive) });
-        self.listen();
+        self.keep_as(metric, || metric.begin(drive));
+    }
+
+    /// Keeps a metric by this observer, if it is not there already.
+    pub fn keep_as(&mut self, metric: Metric, observer: impl FnOnce() -> Box<dyn Observer>) {
+        if self.all.iter().all(|seat| seat.metric != Some(metric)) {
+            self.all.push(Seat { metric: Some(metric), observer: observer() });
+            self.listen();
+        }
     }
 
     /// Adds an observer that is no metric. It hears of each event before all others.

@@ -1,6 +1,7 @@
 //! Runs one experiment: workload and drive in, a record out.
 
 mod advice;
+mod bounds;
 mod cache;
 mod error;
 mod events;
@@ -20,18 +21,20 @@ mod workloads;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::idle::{Idle, warning};
 use eraseblock_core::device::{AHEAD, Device, DeviceError, Options, nothing_measured};
+use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::report::Report;
 use eraseblock_traces::{DriveShape, FittedWorkload, Given, Volumes, Workload};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::experiment::Experiment;
+use bounds::FoundBounds;
 pub use cache::Cache;
 pub use error::RunError;
 use events::EventLog;
@@ -99,12 +102,13 @@ impl Identity {
     }
 }
 
-/// Runs experiments, many at a time if need be. Reads each workload once for all of them, and fills
-/// drives once that are the same below the buffer.
+/// Runs experiments, many at a time if need be. Reads each workload once for all of them, fills
+/// drives once that are the same below the buffer, and finds bounds once for all buffers of a size.
 #[derive(Debug, Default)]
 pub struct Runner {
     workloads: Workloads,
     filled: FilledDrives,
+    bounds: FoundBounds,
     images: Option<Arc<dyn Images>>,
 }
 
@@ -189,6 +193,18 @@ impl Runner {
         how: How<'_>,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Record, RunError> {
+        self.run_followed(experiment, base, (how, how.events.is_some()), progress)
+    }
+
+    /// The same; `followed`: somebody follows the requests on their way, for the bounds.
+    fn run_followed(
+        &self,
+        experiment: &Experiment,
+        base: &Path,
+        (how, followed): (How<'_>, bool),
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Record, RunError> {
+        let finds_bounds = !followed;
         let mut report = |phase, done, total| match progress(Progress { phase, done, total }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(RunError::Cancelled),
@@ -205,7 +221,7 @@ impl Runner {
         let mut device = ready.map_or_else(|| Device::new(&config, options), Ok)?;
         let begun = image.as_ref().map(|found| found.sha256.as_str());
         let device_idle = device.idle_settings();
-        if how.alone && !is_filled && once::suits(experiment, how, &device) {
+        if how.alone && !followed && !is_filled && once::suits(experiment, how, &device) {
             let served = once::serve(experiment, base, device, how.cache, &mut report)?;
             if let Some(once::Served { workload, fitted, figures, engine }) = served {
                 return closed(
@@ -275,6 +291,13 @@ impl Runner {
         }
 
         for metric in experiment.asked_metrics() {
+            if metric == Metric::Bounds && finds_bounds {
+                let mut watch = |passed| report("foresee", passed, total).is_ok();
+                let requests = (&workload, &fitted, shape);
+                let question = device.question_of_bounds();
+                let totals = self.bounds.get(requests, question, &mut watch)?;
+                device.keep_bounds(Arc::new(OnceLock::from(totals)));
+            }
             device.keep(metric);
         }
         let start = Instant::now();
@@ -299,6 +322,10 @@ impl Runner {
             let (taken, served) = device.submit_all(&next);
             submitted += taken as u64;
             match served {
+                // The drive has served a part of what the bounds are of: they are to be of that.
+                Err(DeviceError::EndOfLife { .. }) if finds_bounds && experiment.bounds => {
+                    return self.run_followed(experiment, base, (how, true), progress);
+                }
                 // The drive wore out: what it did until then is the result.
                 Err(DeviceError::EndOfLife { .. }) => break,
                 served => served?,

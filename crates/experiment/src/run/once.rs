@@ -11,9 +11,11 @@ use std::time::Instant;
 use eraseblock_core::config::{Precondition, Replay};
 use eraseblock_core::device::{AHEAD, Device, DeviceError, Options};
 use eraseblock_core::host::{Op, Request};
+use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::report::Report;
 use eraseblock_traces::{DriveShape, FitMode, FittedWorkload, TraceError, Volumes, Workload};
 
+use super::bounds::Beside;
 use super::cache::Cache;
 use super::stamp::{Stamp, changed};
 use super::{How, REPORT_EVERY, RunError, filled, record};
@@ -62,7 +64,7 @@ pub(super) fn serve(
         _ if run.state.cancelled => return Err(RunError::Cancelled),
         _ => return Ok(None),
     };
-    let Run { mut device, report, state, .. } = run;
+    let Run { mut device, report, mut state, .. } = run;
     let shape = DriveShape {
         exported_bytes: device.exported_bytes(),
         page_bytes: device.page_bytes(),
@@ -73,6 +75,12 @@ pub(super) fn serve(
         _ => return Ok(None),
     };
     report("finish", 0, 1)?;
+    if let Some(bounds) = state.bounds.take()
+        && (state.worn_out || !bounds.finish())
+    {
+        // A worn drive has served a part of what has been followed.
+        return Ok(None);
+    }
     let Ok(figures) = device.finish() else { return Ok(None) };
     report("finish", 1, 1)?;
     if Stamp::of(&experiment.workload, base) != file {
@@ -107,6 +115,8 @@ struct State {
     /// When the first request was served.
     start: Option<Instant>,
     fill_s: f64,
+    /// Who finds the bounds meanwhile.
+    bounds: Option<Beside>,
     /// The drive wore out: what it did until then is the result.
     worn_out: bool,
     cancelled: bool,
@@ -125,6 +135,12 @@ impl Run<'_> {
 
     /// Serves the requests that have come; an error where nothing comes of this run.
     fn serve_block(&mut self) -> Result<(), RunError> {
+        // Before the drive is filled, which would be in vain.
+        for request in self.state.next.iter().filter(|request| request.op != Op::Flush) {
+            if *self.state.volume.get_or_insert(request.volume) != request.volume {
+                return Err(RunError::Cancelled);
+            }
+        }
         if self.state.start.is_none() {
             self.fill()?;
             self.state.start = Some(Instant::now());
@@ -133,10 +149,8 @@ impl Run<'_> {
             let told = (self.report)("replay", self.state.submitted, 0);
             self.note(told)?;
         }
-        for request in self.state.next.iter().filter(|request| request.op != Op::Flush) {
-            if *self.state.volume.get_or_insert(request.volume) != request.volume {
-                return Err(RunError::Cancelled);
-            }
+        if let Some(bounds) = &mut self.state.bounds {
+            bounds.add(&self.state.next);
         }
         if !self.state.worn_out {
             let (taken, served) = self.device.submit_all(&self.state.next);
@@ -160,6 +174,9 @@ impl Run<'_> {
         let filled = filled::fill(&mut self.device, (&config, options), self.cache, &mut filling);
         self.note(filled)?;
         for metric in self.experiment.asked_metrics() {
+            if metric == Metric::Bounds {
+                self.state.bounds = Some(Beside::start(&mut self.device));
+            }
             self.device.keep(metric);
         }
         self.state.fill_s = start.elapsed().as_secs_f64();

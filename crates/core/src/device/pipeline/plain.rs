@@ -62,7 +62,8 @@ impl Device {
         }
     }
 
-    /// The pages of a request that reads or writes whole ones of one logical block.
+    /// The pages of a request that reads or writes whole ones of one logical block. To read a part of
+    /// a page is to read it.
     #[inline]
     fn plain_span(&self, request: &Request) -> Option<Span> {
         let write = match request.op {
@@ -72,8 +73,9 @@ impl Device {
         };
         let by_page = self.geometry.by_page();
         let end = request.offset.checked_add(request.len)?;
-        let ((first, before), (after, rest)) = (by_page.split(request.offset), by_page.split(end));
-        let whole = before == 0 && rest == 0;
+        let ((first, before), (end, rest)) = (by_page.split(request.offset), by_page.split(end));
+        let after = end + u64::from(rest > 0);
+        let whole = (before == 0 && rest == 0) || (!write && request.len > 0);
         if !whole || after <= first || after > u64::from(self.logical_pages) {
             return None;
         }
@@ -113,15 +115,17 @@ impl Device {
             self.pipeline.made_room = true;
         }
         let takes_in = |answer: &Answer| matches!(answer, Answer::Insert | Answer::Fill);
-        if self.pipeline.peak_pages < self.pipeline.capacity && out.answers.iter().any(takes_in) {
-            self.pipeline.peak_pages = self.pipeline.peak_pages.max(self.pipeline.buffer.len());
-        }
+        let may_peak =
+            self.pipeline.peak_pages < self.pipeline.capacity && out.answers.iter().any(takes_in);
         self.pipeline.out = Some(out);
         if result? {
             if self.backend.has_planned() || self.pipeline.under_way.has_planned() {
                 self.issue();
             }
             self.start_jobs()?;
+        }
+        if may_peak {
+            self.pipeline.peak_pages = self.pipeline.peak_pages.max(self.pipeline.buffer.len());
         }
         self.backend.count().completed += 1;
         self.idleness_noted = false;
