@@ -425,12 +425,16 @@ fn flush_commands_cost_programs_unless_a_battery_holds_the_buffer_up() {
             if alone {
                 // The requests are followed without the drive.
                 let mut tally = Tally::new(drive.question_of_bounds());
-                requests.iter().for_each(|request| tally.add(request));
+                for request in &requests {
+                    tally.add(request);
+                }
                 drive.keep_bounds(Arc::new(OnceLock::from(tally.totals())));
             } else {
                 drive.keep(Metric::Bounds);
             }
-            requests.iter().for_each(|request| drive.submit(request).unwrap());
+            for request in &requests {
+                drive.submit(request).unwrap();
+            }
             let report = drive.finish().unwrap();
             let bound = report.figures.read::<u64>("bound.flash_programs").unwrap();
             (bound, report.flash.programs.total)
