@@ -140,7 +140,7 @@ def _sums(values: Sequence[float | None], merge: int) -> list[float | None]:
 
 
 def _digits(number: float, digits: int) -> float:
-    if number.__class__ is int and number < _POWERS[digits]:
+    if isinstance(number, int) and number < _POWERS[digits]:
         return number
     short = float(f"{number:.{digits}g}")
     return int(short) if short.is_integer() else short
