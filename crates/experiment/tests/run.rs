@@ -233,7 +233,7 @@ fn progress_goes_forward_and_can_stop_the_run() {
     .unwrap();
     let mut phases: Vec<_> = seen.iter().map(|progress| progress.phase).collect();
     phases.dedup();
-    assert_eq!(phases, ["read", "fill", "replay", "finish"]);
+    assert_eq!(phases, ["read", "fill", "foresee", "replay", "finish"]);
     let replay: Vec<_> = seen.iter().filter(|progress| progress.phase == "replay").collect();
     assert!(replay.len() >= 4 && replay.is_sorted_by_key(|progress| progress.done), "{replay:?}");
     assert!(replay.iter().all(|progress| progress.total == 20_000 && progress.done <= 20_000));
