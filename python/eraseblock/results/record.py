@@ -175,7 +175,6 @@ class RunRecord(TypedDict):
     flash: Flash
     merges: Merges
     policy_switches: int
-    pattern_changes: NotRequired[int]
     waf: float | None
     wear: Wear
     end_of_life: EndOfLife | None

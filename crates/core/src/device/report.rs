@@ -80,7 +80,6 @@ impl Device {
                 full: c.full_merges,
             },
             policy_switches: c.policy_switches,
-            pattern_changes: (c.pattern_changes > 0).then_some(c.pattern_changes),
             waf: ratio(c.programmed, c.pages_written),
             wear: self.measured_wear(),
             end_of_life: self.worn_out.then(|| EndOfLife {

@@ -27,8 +27,6 @@ pub struct Counters {
     pub full_merges: u64,
     /// Blocks that the FTL came to keep in another way than before.
     pub policy_switches: u64,
-    /// Blocks whose pattern called for another way than the one in which the FTL kept them.
-    pub pattern_changes: u64,
 
     /// Buffer slots that pages on their way to flash have taken; those in an open program unit lie
     /// in the FTL's own RAM.
@@ -96,7 +94,6 @@ impl Counters {
             partial_merges: self.partial_merges - before.partial_merges,
             full_merges: self.full_merges - before.full_merges,
             policy_switches: self.policy_switches - before.policy_switches,
-            pattern_changes: self.pattern_changes - before.pattern_changes,
             slots_taken: self.slots_taken - before.slots_taken,
             submitted: self.submitted - before.submitted,
             completed: self.completed - before.completed,

@@ -231,10 +231,6 @@ pub struct Report {
     /// Blocks that the FTL came to keep in another way than before: from the policy for one pattern
     /// to that for another.
     pub policy_switches: u64,
-    /// Blocks that left the buffer with a pattern that calls for another way than the one in which
-    /// the FTL keeps them; those that it keeps in both count each time. None without a handler.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pattern_changes: Option<u64>,
     /// Pages programmed / pages written by the host; null where it wrote none.
     pub waf: Option<f64>,
     /// Erases over the array.

@@ -359,9 +359,6 @@ impl PatternFtl {
             // taken back.
             let taken_back = u64::from(switched(turn, known));
             counters.policy_switches -= taken_back;
-            // It has been in both ways since its pattern called for another one.
-            let changed = u64::from(turn.policy == Some(Policy::Hybrid));
-            counters.pattern_changes = counters.pattern_changes.saturating_sub(changed);
             *turn = *known;
         } else {
             *known = *turn;
@@ -371,9 +368,7 @@ impl PatternFtl {
         if turn.policy.is_none() && !written {
             return (wanted == Policy::Multi, false);
         }
-        let (policy, changed) = pattern.decide(known.policy);
-        turn.policy = policy;
-        counters.pattern_changes += u64::from(changed);
+        turn.policy = pattern.decide(known.policy).0;
         counters.policy_switches += u64::from(switched(turn, known));
         // RR is neither read- nor write-intensive and says nothing of where the block should be.
         if pattern != Pattern::new(Access::Never, Access::Random) {
