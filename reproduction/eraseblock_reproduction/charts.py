@@ -82,7 +82,8 @@ class _Axis:
             numbers = [number_of(row.settings.get(key, "")) for row in rows]
             if not _is_seed(key) and None not in numbers:
                 candidates[key] = {number for number in numbers if number is not None}
-        best = max(candidates, key=lambda key: len(candidates[key]))
+        # Of settings that change together the size: the number of blocks follows from that of a page.
+        best = max(candidates, key=lambda key: (len(candidates[key]), _is_size(key)))
         self.key = best if len(candidates[best]) > 1 else ""
         self.numbers = sorted(candidates[best])
         self.several_ftls = len({row.ftl for row in rows}) > 1
@@ -129,6 +130,10 @@ class _Axis:
         return {"zero": False, "nice": False}
 
 
+def _is_size(key: str) -> bool:
+    return key.endswith("size")
+
+
 def _is_seed(key: str) -> bool:
     return key.rpartition(".")[2] == "seed"
 
@@ -167,7 +172,7 @@ def _stated(answers: Sequence[Answer], quantity: Quantity, axis: _Axis, rows: di
 
 
 def _lines(values: list[Spec], stated: list[Spec], axis: _Axis) -> Spec:
-    label = {"labelExpr": _SIZE_LABEL} if axis.key == "buffer.size" else {}
+    label = {"labelExpr": _SIZE_LABEL} if _is_size(axis.key) else {}
     x = {
         "field": "x",
         "type": "quantitative",

@@ -19,6 +19,7 @@ from eraseblock_reproduction.headline import asides, beside
 from eraseblock_reproduction.pages.made import Made
 from eraseblock_reproduction.pages.overview import overview
 from eraseblock_reproduction.pages.paper import paper_page
+from eraseblock_reproduction.pages.pictures import smaller
 from eraseblock_reproduction.pages.tables import claims_csv
 from eraseblock_reproduction.plan import FigurePlan
 from eraseblock_reproduction.selection import Run
@@ -160,3 +161,14 @@ def test_the_overview_has_a_row_for_each_paper() -> None:
     assert len(text.encode()) < 12_000
     assert all(f"| [{name}](papers/{name}.md) |" in text for name in data.PAPERS)
     assert "## Results" in text
+
+
+def test_a_smaller_picture_has_the_same_numbers_on_its_axes() -> None:
+    drawn = '<g role="axis" transform="translate(1.234,-5.678)"><text x="1.26">0.05</text></g>'
+    assert smaller(drawn) == '<g transform="translate(1.2,-5.7)"><text x="1.3">0.05</text></g>'
+
+
+def test_a_figure_about_the_size_of_a_page_is_drawn_by_it_and_not_by_the_blocks_that_follow_from_it() -> None:
+    picture = (DOCS / "papers" / "epo-5-response.svg").read_text()
+    assert "nand.page_size" in picture
+    assert "4 KiB" in picture

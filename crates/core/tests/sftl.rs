@@ -55,6 +55,31 @@ fn the_first_write_of_a_sequential_block_goes_to_its_place() {
     drive.finish().unwrap();
 }
 
+/// A stream of long requests over a full block: the log that they fill in order becomes the data
+/// block, and one that ends early is completed.
+#[test]
+fn with_logs_for_sequential_pages_only_what_no_request_writes_is_copied() {
+    let mut drive = support::device(&json!({
+        "ftl": {"mapping": {"kind": "sftl", "threshold": 1, "log_blocks": 2, "replace": "log"}},
+    }));
+    write(&mut drive, 0, 2);
+    write(&mut drive, 2, 2);
+    assert_eq!(cost(&drive), (0, 4, 0));
+    // The third log takes the first one's place, which is switched; then the second one's, of
+    // which half is copied.
+    write(&mut drive, 4, 2);
+    write(&mut drive, 8, 2);
+    assert_eq!(cost(&drive), (0, 8, 1));
+    write(&mut drive, 12, 2);
+    assert_eq!(cost(&drive), (2, 12, 2));
+    // A log of long requests takes no page of a short one: it is completed before.
+    write(&mut drive, 10, 1);
+    assert_eq!(cost(&drive), (4, 15, 3));
+    let c = drive.counters();
+    assert_eq!((c.switch_merges, c.partial_merges, c.full_merges), (1, 2, 0));
+    drive.finish().unwrap();
+}
+
 #[test]
 fn random_writes_cost_what_they_cost_under_bast() {
     let stream: Vec<u64> = (0..400).map(|n: u64| n * n * 7 % 31).collect();

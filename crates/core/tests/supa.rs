@@ -495,6 +495,27 @@ fn figure_11b_merges_settle_blocks_whose_pattern_changes_no_more() {
     );
 }
 
+/// Table 2 has a changed pattern each time a block on the list leaves the buffer: the same story,
+/// counted so. What the drive does is the same.
+#[test]
+fn each_yes_of_table_2_can_be_counted() {
+    let [moves, changes] = ["moves", "changes"].map(|switches| {
+        let mut drive = drive(4, &json!({"switches": switches}), &json!("none"));
+        let counts = [(0, 4), (0, 2), (4, 2), (5, 3), (4, 4), (8, 4), (8, 2), (9, 1)].map(
+            |(page, count)| {
+                submit(&mut drive, Op::Write, page, count);
+                drive.counters().policy_switches
+            },
+        );
+        (counts, drive.finish().unwrap())
+    });
+    assert_eq!(moves.0, [0, 1, 1, 2, 2, 2, 3, 3]);
+    // Also the third pattern of the second and of the third block.
+    assert_eq!(changes.0, [0, 1, 1, 2, 3, 3, 4, 5]);
+    assert_eq!((moves.1.policy_switches, changes.1.policy_switches), (5, 5));
+    assert_eq!(moves.1.flash, changes.1.flash);
+}
+
 #[test]
 fn variants_keep_one_policy_or_rewrite_at_once() {
     for (policy, expected) in [("multi", Policy::Multi), ("single", Policy::Single)] {

@@ -220,6 +220,11 @@ impl Bast {
         }
     }
 
+    /// Whether `lbn` has a log.
+    pub(super) fn has_log(&self, lbn: LogicalBlock) -> bool {
+        self.log_of[lbn.index()] != NONE
+    }
+
     /// Merges the log of `lbn`, if it has one; `false` while there is no block to merge into.
     pub(super) fn fold_log(
         &mut self,

@@ -23,9 +23,11 @@
 //! Computers 61(1), 2012; as told by Kim, Park and Youn 2017 (SUPA), section 3.3.
 //!
 //! **Where the paper is silent**, as far as it could be read: what is sequential (`threshold`,
-//! SUPA's 4 pages), how sequential pages replace older ones (the block is written anew), which log
-//! block is merged (`victim`, as under `bast`), and whether a request waits for the erases that it
-//! causes (`merge_erase`: it does not). Log blocks make 5 % of the exported ones, as in SUPA. A
+//! SUPA's 4 pages), how sequential pages replace older ones (the block is written anew; with
+//! `replace = "log"` they go to a log block of their own, which becomes the data block as it is, or
+//! once it has been completed, where it was written in order), which log block is merged (`victim`,
+//! as under `bast`), and whether a request waits for the erases that it causes (`merge_erase`: it
+//! does not). Log blocks make 5 % of the exported ones, as in SUPA. A
 //! flush makes trims durable with a tombstone in the log, or in the sequential block, which is
 //! written anew for it at once; so does whatever else writes a block with trimmed pages anew or
 //! merges it. A block written anew counts as a full merge. After a power cut all blocks are random,
@@ -68,6 +70,12 @@ pub const ABOUT: About = About {
             open: "how many pages are written together without being sequential",
         },
         Choice {
+            option: "replace",
+            others: &[r#""log""#],
+            open: "how sequential pages replace older ones: a block written anew for each request \
+                cannot be within an eighth of SUPA under movie files, as section 6.4.2 has it",
+        },
+        Choice {
             option: "victim",
             others: &[r#""fifo""#],
             open: "which log block goes when all are in use",
@@ -79,6 +87,17 @@ pub const ABOUT: About = About {
     ..About::PLAIN
 };
 
+/// How sequential pages replace older ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replace {
+    /// The block is written anew, with copies of the pages that the request lacks.
+    #[default]
+    Rewrite,
+    /// They go to a log block, so that only those are copied that no later request has written.
+    Log,
+}
+
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -86,6 +105,8 @@ pub struct Config {
     /// More pages of a block than this written together are sequential, where the buffer does not
     /// say what they are.
     pub threshold: u32,
+    /// How sequential pages replace older ones.
+    pub replace: Replace,
     /// Log blocks of the random blocks: their number, or below 1 their share of the exported
     /// blocks.
     pub log_blocks: f64,
@@ -102,6 +123,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             threshold: 4,
+            replace: Replace::Rewrite,
             log_blocks: 0.05,
             victim: LogVictim::Lru,
             merge_erase: MergeErase::After,
@@ -124,6 +146,7 @@ impl Config {
             bast::Config { victim: self.victim, seed: self.seed, ..bast::Config::default() };
         let sftl = Sftl {
             threshold: self.threshold as usize,
+            replace: self.replace,
             random: Bast::new(&of_logs, logs, data),
             sequential: Bits::new(data as usize),
             heard: None,
@@ -136,7 +159,8 @@ impl Config {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Sftl {
     threshold: usize,
-    /// The log blocks of random blocks.
+    replace: Replace,
+    /// The log blocks, of random blocks alone unless sequential pages go to some, too.
     random: Bast,
     /// Logical blocks that were written sequentially.
     sequential: Bits,
@@ -172,7 +196,10 @@ impl BlockScheme for Sftl {
         let Upkeep::OwnLogs { logs, .. } = self.random.upkeep(blocks) else {
             return Upkeep::Unknown;
         };
-        let whole = self.threshold as u32 + 1;
+        let whole = match self.replace {
+            Replace::Rewrite => self.threshold as u32 + 1,
+            Replace::Log => u32::MAX,
+        };
         Upkeep::OwnLogs { logs, each: 1, width: 1, whole }
     }
 
@@ -192,16 +219,24 @@ impl BlockScheme for Sftl {
     ) -> usize {
         let (lbn, _) = blocks.split(pages[0].lpn);
         let together = group(blocks, pages);
-        if !self.is_sequential(cx.group, lbn, together.len()) {
+        let now = self.is_sequential(cx.group, lbn, together.len());
+        let before = self.sequential.get(lbn.index());
+        // A log has pages of one class.
+        if now != before && !self.random.fold_log(blocks, cx, lbn) {
+            return 0;
+        }
+        if !now {
             self.sequential.clear(lbn.index());
             return self.random.write(blocks, cx, pages, waits);
         }
-        if !self.random.fold_log(blocks, cx, lbn) {
-            return 0;
-        }
         self.sequential.set(lbn.index());
-        if together.iter().all(|out| blocks.direct(cx.flash, out.lpn, 1) == 1) {
+        if !self.random.has_log(lbn)
+            && together.iter().all(|out| blocks.direct(cx.flash, out.lpn, 1) == 1)
+        {
             return blocks.write_direct(cx, together, waits).unwrap_or(0);
+        }
+        if self.replace == Replace::Log {
+            return self.random.write(blocks, cx, together, waits);
         }
         if rewrite(blocks, cx, lbn, (together, waits)) { together.len() } else { 0 }
     }
@@ -216,7 +251,7 @@ impl BlockScheme for Sftl {
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
-        if self.sequential.get(lbn.index()) {
+        if self.replace == Replace::Rewrite && self.sequential.get(lbn.index()) {
             return rewrite(blocks, cx, lbn, (&[], JoinId::NONE));
         }
         self.random.write_tombstones(blocks, cx, pages)

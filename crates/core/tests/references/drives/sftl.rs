@@ -27,6 +27,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let threshold = random.random_range(0..=size);
     let victim = ["lru", "fifo", "random"][random.random_range(0..3)];
     let seed = random.random_range(0..100);
+    let in_logs: bool = random.random();
     let full: bool = random.random();
     let over = json!({
         "nand": {"channels": channels, "pages_per_block": size, "blocks_per_plane": 32},
@@ -34,7 +35,7 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
             "exported": format!("{} KiB", blocks * size * 4),
             "mapping": {
                 "kind": "sftl", "threshold": threshold, "log_blocks": log_blocks,
-                "victim": victim, "seed": if victim == "random" { seed } else { 1 },
+                "replace": if in_logs { "log" } else { "rewrite" }, "victim": victim, "seed": if victim == "random" { seed } else { 1 },
             },
         },
         "precondition": {"state": if full { "full" } else { "empty" }},
@@ -50,8 +51,18 @@ fn pair(random: &mut Pcg64Mcg) -> (Value, Box<dyn Drive>) {
     let (clock, counts) = (0, Counts::default());
     let untold = BTreeSet::new();
     let places = Places::new(log_blocks, seed);
-    let mut drive =
-        Chained { size, log_blocks, threshold, victim, places, blocks, untold, clock, counts };
+    let mut drive = Chained {
+        size,
+        log_blocks,
+        threshold,
+        in_logs,
+        victim,
+        places,
+        blocks,
+        untold,
+        clock,
+        counts,
+    };
     if full {
         // Every block was written once, in order; no log is left.
         drive.write(0, number * size);
@@ -97,6 +108,8 @@ struct Chained {
     size: u32,
     log_blocks: u32,
     threshold: u32,
+    /// Sequential pages that replace older ones go to logs.
+    in_logs: bool,
     victim: &'static str,
     places: Places,
     blocks: Vec<Block>,
@@ -113,12 +126,21 @@ impl Chained {
     }
 
     /// Pages of a long write go to their places in the data block. If these are written already,
-    /// the block is written anew.
+    /// the block is written anew, or they go to a log that has sequential pages alone.
     fn write_sequentially(&mut self, number: usize, pages: Range<u32>) {
-        if self.blocks[number].log.is_some() {
+        let goes_on = self.in_logs && self.blocks[number].is_sequential;
+        if self.blocks[number].log.is_some() && !goes_on {
             self.merge(number);
         }
         self.blocks[number].is_sequential = true;
+        if self.blocks[number].log.is_some() {
+            pages.for_each(|page| self.append(number, &[page], false));
+            return;
+        }
+        if self.in_logs && self.blocks[number].programmed.is_some_and(|end| pages.start < end) {
+            pages.for_each(|page| self.append(number, &[page], false));
+            return;
+        }
         if self.blocks[number].programmed.is_some_and(|end| pages.start < end) {
             self.rewrite(number, pages);
             return;
@@ -244,7 +266,10 @@ impl Drive for Chained {
             if pages.end - pages.start > self.threshold {
                 self.write_sequentially(number as usize, pages);
             } else {
-                self.blocks[number as usize].is_sequential = false;
+                let block = &mut self.blocks[number as usize];
+                if std::mem::take(&mut block.is_sequential) && block.log.is_some() {
+                    self.merge(number as usize);
+                }
                 pages.for_each(|page| self.append(number as usize, &[page], false));
             }
         }
@@ -279,7 +304,7 @@ impl Drive for Chained {
             if pages.is_empty() {
                 continue;
             }
-            if self.blocks[number].is_sequential {
+            if self.blocks[number].is_sequential && !self.in_logs {
                 self.rewrite(number, 0..0);
             } else {
                 self.append(number, &pages, true);

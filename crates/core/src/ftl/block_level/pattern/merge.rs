@@ -1,7 +1,7 @@
 //! Merges: all pages of a logical block brought together where its patterns say, and the room that
 //! this wins.
 
-use super::{InPlace, PatternFtl, Turn};
+use super::{InPlace, PatternFtl, Switches, Turn};
 use crate::ftl::block_level::blocks::Blocks;
 use crate::ftl::context::Cx;
 use crate::nand::{Cause, Flash};
@@ -44,7 +44,8 @@ impl PatternFtl {
             // It has moved, whatever else is told of its stay in the buffer.
             let known = &mut self.before[lbn.index()];
             (known.policy, known.awaited) = (Some(*one), false);
-            cx.counters.policy_switches += 1;
+            // Nothing has left the buffer.
+            cx.counters.policy_switches += u64::from(self.config.switches == Switches::Moves);
         }
     }
 

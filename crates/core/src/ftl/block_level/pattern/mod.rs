@@ -41,7 +41,9 @@
 //! page by page from the first row of a `striping`th part of the area, whichever part that is.
 //! `in_place = "any-order"` takes a log as it is. Where the FTL copies, it leaves no room for pages
 //! that were never written, so that chips that program in sequence can be used; no decision depends
-//! on that. Section 5.4.1 keeps the new pages of pattern-changed blocks in SINGLE, 5.4.2 and figure
+//! on that. A switch of policy is counted where a block comes to be kept under another one; that
+//! table 2 has a changed pattern each time a block on the list leaves the buffer is another count
+//! (`switches`). Section 5.4.1 keeps the new pages of pattern-changed blocks in SINGLE, 5.4.2 and figure
 //! 11 where their pattern wants them: so does this. Those of random writes to a block that is read
 //! sequentially (RW-SR) go to SINGLE: table 2 makes such a block HYBRID, which is "data blocks in
 //! MULTI and log blocks in SINGLE", and under MULTI it would change nothing if they went there
@@ -140,12 +142,21 @@ pub const ABOUT: About = About {
                 all that changes written to SINGLE, and what is read again after it turned \
                 read-intensive to MULTI",
         },
+        Choice {
+            option: "switches",
+            others: &[r#""changes""#],
+            open: "which victims need a switch of policy: section 5.4.2 calls a block \
+                pattern-changed \"if policy switching should occur\", which one on the list is each \
+                time it leaves the buffer",
+        },
         MERGE_ERASE,
     ],
     needs: &[
         Needs { option: "handler", beside: "policy", values: &[r#""by-pattern""#] },
         Needs { option: "threshold", beside: "policy", values: &[r#""by-pattern""#] },
         Needs { option: "mixed_writes", beside: "policy", values: &[r#""by-pattern""#] },
+        Needs { option: "switches", beside: "policy", values: &[r#""by-pattern""#] },
+        Needs { option: "switches", beside: "handler", values: &["true"] },
     ],
     source: include_str!("mod.rs"),
     ..About::PLAIN
@@ -186,6 +197,17 @@ pub enum InPlace {
     AnyOrder,
 }
 
+/// What counts as a switch of policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switches {
+    /// A block comes to be kept under another policy.
+    #[default]
+    Moves,
+    /// A block leaves the buffer with a changed pattern: each "yes" of table 2.
+    Changes,
+}
+
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -208,6 +230,8 @@ pub struct Config {
     pub mixed_writes: Mixed,
     /// Which logs become data blocks without being copied.
     pub in_place: InPlace,
+    /// What the pattern handler counts as a switch of policy; nothing else depends on it.
+    pub switches: Switches,
     /// When the erases that a request causes come: after the host's write, or before it, so that
     /// the request waits for them.
     pub merge_erase: MergeErase,
@@ -223,6 +247,7 @@ impl Default for Config {
             threshold: 4,
             mixed_writes: Mixed::Single,
             in_place: InPlace::InOrder,
+            switches: Switches::Moves,
             merge_erase: MergeErase::After,
         }
     }
@@ -352,8 +377,11 @@ impl PatternFtl {
             return (wanted == Policy::Multi, rewrite);
         }
         let known = &mut self.before[hint.block.index()];
-        let switched =
-            |turn: &Turn, known: &Turn| known.policy.is_some() && turn.policy != known.policy;
+        let counts = self.config.switches;
+        let switched = |turn: &Turn, known: &Turn| match counts {
+            Switches::Moves => known.policy.is_some() && turn.policy != known.policy,
+            Switches::Changes => turn.policy == Some(Policy::Hybrid),
+        };
         if hint.again {
             // One stay in the buffer is one pattern: what the first part of it seemed to be is
             // taken back.
