@@ -176,7 +176,8 @@ def pace(options: argparse.Namespace) -> bool:
                     fill = ("--rw=write", "--bs=1M", "--size=1G", "--ioengine=nbd", f"--uri={server.uri}")
                     subprocess.run(["fio", "--name=fill", *fill], check=True, stdout=subprocess.DEVNULL)
                     # How late those were does not count.
-                    subprocess.run([COMMAND, "ctl", str(folder / "drive.img.ctl"), "power-cut"], check=True)
+                    cut = [COMMAND, "ctl", str(folder / "drive.img.ctl"), "power-cut"]
+                    subprocess.run(cut, check=True, stdout=subprocess.DEVNULL)
                 job = JOBS["70/30 mix"]
                 if rates:
                     # Of reads and of writes.
