@@ -114,7 +114,7 @@ bench-scale: ## Instructions, time and memory for a flash operation, from one ch
 bench-libcachesim: $(DEPENDENCIES) ## Page LRU against libCacheSim, in paired runs
 	$(BIN)/python tools/compare_speed.py
 
-bench-serve: $(EXTENSION) ## A served drive against nbdkit's memory plugin, in paired runs of fio (needs both; two minutes; RUNS='--seconds 60')
+bench-serve: $(EXTENSION) ## A served drive against nbdkit's memory plugin, in paired runs of fio (needs both; two minutes; RUNS='--seconds 60'; RUNS=--pace: how late answers are)
 	$(BIN)/python tools/bench_serve.py $(RUNS)
 
 # TIME is in seconds for each target; FORMAT names one of them.
@@ -129,10 +129,10 @@ fuzz-config: JOBS ?= $(shell nproc)
 fuzz-config: $(EXTENSION) ## Run random drives under random workloads, and look for panics, hangs, stale reads and lost requests (TIME=1200)
 	$(BIN)/python tools/fuzz_config.py --time $(TIME) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
 
-# So many for each FTL, twice.
-fuzz-images: IMAGES ?= 2000
-fuzz-images: ## Open, check and use damaged images of drives, and look for panics and hangs (IMAGES=20000)
-	ERASEBLOCK_SOAK=$(IMAGES) cargo test -p eraseblock-serve --locked --quiet --test all mutations::
+# TIME is in seconds: an hour of each is `make fuzz-images TIME=3600` and `make fuzz-readers FORMAT=nbd TIME=3600`.
+fuzz-images: TIME ?= 60
+fuzz-images: ## Open, check and use damaged images of drives, and look for panics, hangs and growth (TIME=3600)
+	ERASEBLOCK_FUZZ_SECONDS=$(TIME) cargo test -p eraseblock-serve --locked --quiet --test all mutations:: -- --nocapture
 
 # Goes on where it was interrupted.
 soak-cuts: CUTS ?= 10000

@@ -1,9 +1,14 @@
-"""Compare the speed of a served drive with nbdkit's memory plugin, in paired runs of the same fio job.
+"""Compare the speed of a served drive with nbdkit's memory plugin; or, with `--pace`, how late answers are.
+
+The speed, in paired runs of the same fio job:
 
 Both export 1 GiB over a Unix socket and have been written once before. Ours is `nvme-tlc` with an array cut
 down to fit (page mapping, about a third spare), 64 MiB of page LRU, without `--pace`. Runs alternate, the
 two servers taking turns at going first; IOPS are fio's, processor time is the server's (user and system) for
 each request. On a machine that does other things only the processor time says something.
+
+`--pace`: `nvme-tlc` as it is, one request under way. First as fast as it answers, then at half of that; the
+server says how late answers were. It means something on an idle machine alone.
 """
 
 from __future__ import annotations
@@ -27,6 +32,9 @@ DRIVE = (
     *("--set", "nand.pages_per_block=24", "--set", "nand.blocks_per_plane=64"),
 )
 JOBS = {"4 KiB writes": ("--rw=randwrite",), "70/30 mix": ("--rw=randrw", "--rwmixread=70")}
+# What is asked of the paced drive: the part of it that has been written.
+PACED = ("--device", "nvme-tlc", "--set", 'buffer.size="64 MiB"')
+LATE_US = 75
 PATIENCE_S = 60
 
 
@@ -154,6 +162,33 @@ def compare(options: argparse.Namespace) -> bool:
     return reached
 
 
+def pace(options: argparse.Namespace) -> bool:
+    """Print how late answers are at half the load that the drive can bear; whether the goal is reached."""
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        rates: list[float] = []
+        for load in ("as fast as it answers", "at half of that"):
+            socket, report = folder / f"{len(rates)}.sock", folder / f"{len(rates)}.json"
+            serve = [COMMAND, "serve", "--image", str(folder / "drive.img"), "--socket", str(socket), *PACED]
+            with ExitStack() as stack:
+                server = start("eraseblock", [*serve, "--pace", "--report", str(report)], socket, stack)
+                if not rates:
+                    fill = ("--rw=write", "--bs=1M", "--size=1G", "--ioengine=nbd", f"--uri={server.uri}")
+                    subprocess.run(["fio", "--name=fill", *fill], check=True, stdout=subprocess.DEVNULL)
+                    # How late those were does not count.
+                    cut = [COMMAND, "ctl", str(folder / "drive.img.ctl"), "power-cut"]
+                    subprocess.run(cut, check=True, stdout=subprocess.DEVNULL)
+                job = JOBS["70/30 mix"]
+                if rates:
+                    # Of reads and of writes.
+                    job = (*job, f"--rate_iops={rates[0] * 0.35:.0f},{rates[0] * 0.15:.0f}")
+                rates.append(measure(server, 1, options.seconds, job).iops)
+            late = json.loads(report.read_text(encoding="utf-8"))["lateness_ns"]
+            figures = ", ".join(f"{key} {late[key] / 1000:.1f} us" for key in ("p50", "p99", "max"))
+            say(f"{load}: {rates[-1]:,.0f} requests a second, late by {figures} (p99 goal: {LATE_US} us)")
+    return bool(late["p99"] <= LATE_US * 1000)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -162,17 +197,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5, help="length of a run (5)")
     parser.add_argument("--pairs", type=int, default=3, help="pairs of runs of each job (3)")
     parser.add_argument("--depth", type=int, nargs="+", default=[16, 32], help="requests under way (16 32)")
+    parser.add_argument("--pace", action="store_true", help="how late answers of a paced drive are, instead")
     parser.add_argument("--goal", type=float, default=0.8, help="ratio of IOPS that is wanted (0.8)")
     parser.add_argument(
         "--folder", type=Path, help="where the image is made (the system's for temporary files)"
     )
     options = parser.parse_args()
-    missing = [program for program in ("fio", "nbdkit") if shutil.which(program) is None]
+    programs = ("fio",) if options.pace else ("fio", "nbdkit")
+    missing = [program for program in programs if shutil.which(program) is None]
     if missing:
         parser.error(f"needs {' and '.join(missing)} (apt-get install {' '.join(missing)})")
     if options.seconds <= 0 or options.pairs < 1:
         parser.error("--seconds and --pairs: expected more than 0")
-    sys.exit(0 if compare(options) else 1)
+    sys.exit(0 if (pace if options.pace else compare)(options) else 1)
 
 
 if __name__ == "__main__":

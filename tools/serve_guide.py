@@ -24,6 +24,8 @@ SMALL = ("nand.channels=1", 'ftl.exported="1 GiB"', "nand.blocks_per_plane=36")
 # The page's ports, instead of which any are taken that are free.
 PORTS = ("9464", "10809", "5433")
 BUILT_IN = ("cd", "export", "new()", "new", "until", "mkdir", "cp")
+# Before it there is no -CA of a request: certificates are made another way.
+OPENSSL = 3
 PATIENCE_S = 300
 
 
@@ -43,6 +45,15 @@ def lines() -> list[str]:
     return found
 
 
+def signs() -> bool:
+    """Whether the openssl that is here can make the certificates as the page says."""
+    if shutil.which("openssl") is None:
+        return False
+    said = subprocess.run(["openssl", "version"], text=True, capture_output=True, check=False).stdout
+    found = re.match(r"OpenSSL (\d+)\.", said)
+    return found is not None and int(found[1]) >= OPENSSL
+
+
 class Shell:
     """A shell that stays, with what was set in it."""
 
@@ -59,6 +70,11 @@ class Shell:
             cwd=folder,
             env=self.environment,
         )
+
+    def end(self) -> None:
+        """Nothing more is run."""
+        self.process.kill()
+        self.process.communicate()
 
     def run(self, command: str) -> None:
         """Run a command; it has to end with 0."""
@@ -96,6 +112,7 @@ class Guide:
         self.folder, self.small, self.shell = folder, small, Shell(folder)
         self.server: subprocess.Popen[str] | None = None
         self.skipped: list[str] = []
+        self.signs = signs()
 
     def end_server(self) -> None:
         """Ctrl-C in its terminal."""
@@ -139,6 +156,9 @@ class Guide:
         if not known:
             self.skipped.append(f"{word} (not installed)")
             return
+        if not self.signs and (word in {"new", "new()"} or (word != "mkdir" and "certificates" in command)):
+            self.skipped.append(f"{word} with certificates (needs OpenSSL {OPENSSL})")
+            return
         if self.small and "--device nvme-tlc" in command:
             command += "".join(f" --set '{one}'" for one in SMALL)
         say(command)
@@ -156,8 +176,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--small", action="store_true", help="on a part of the drive, without root's part")
+    parser.add_argument(
+        "--folder", type=Path, help="where its folder is made (the system's for temporary files)"
+    )
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="eraseblock-guide-", ignore_cleanup_errors=True) as name:
+    prefix = "eraseblock-guide-"
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=options.folder, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
         guide = Guide(folder, small=options.small)
@@ -175,7 +199,7 @@ def main() -> None:
                 guide.server.kill()
             for part in ("data", "disk"):
                 subprocess.run(["umount", "-l", str(folder / part)], capture_output=True, check=False)
-            guide.shell.process.kill()
+            guide.shell.end()
     if guide.skipped:
         say(f"skipped: {', '.join(dict.fromkeys(guide.skipped))}")
 

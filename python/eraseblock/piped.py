@@ -27,7 +27,8 @@ def plain(message: str) -> str:
 
 def from_pipe(path: Path) -> bool:
     """Whether this file lies in no folder of the user's: a pipe, or what stands for one."""
-    return str(path) in _NAMES or path.is_relative_to("/dev")
+    # Files in memory are the user's, too.
+    return str(path) in _NAMES or (path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm"))
 
 
 def argument(word: str) -> str:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,18 @@ def test_paths_of_an_experiment_from_stdin_start_from_the_current_folder(tmp_pat
     done = call("run", "-", "--json", given=text, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0]["requests"]["submitted"] == 2
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no file system in memory here")
+def test_an_experiment_in_memory_is_no_pipe(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        (Path(folder) / "two.spc").write_text("0,8,4096,w,0.0\n0,16,4096,w,0.1\n", encoding="utf-8")
+        file = Path(folder) / "experiment.toml"
+        text = 'preset = "hbm-2010"\nprecondition.state = "empty"\nworkload.path = "two.spc"\n'
+        file.write_text(text, encoding="utf-8")
+        done = call("run", str(file), "--json", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)[0]["requests"]["submitted"] == 2
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,15 @@ class _Postgres:
         return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def _wait_for_end(process: int) -> None:
+    """Wait until it has gone: a server that was killed is there until its last write has failed."""
+    end = time.monotonic() + 60
+    with suppress(ProcessLookupError):
+        while time.monotonic() < end:
+            os.kill(process, 0)
+            time.sleep(0.02)
+
+
 # Whether what pgbench has moved between accounts, tellers and branches adds up.
 _SUMS = (
     "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(bbalance) FROM pgbench_branches)"
@@ -183,6 +192,7 @@ def postgresql(job: Job) -> None:
         load.kill()
         load.wait()
         attached.down()
+        _wait_for_end(main)
         server.start()
         attached = Attached(server, job.folder)
         check(EXT4, attached)

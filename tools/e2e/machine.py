@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -106,8 +108,11 @@ def _install(*packages: str) -> str:
         return f"there is no apt-get here to install {' '.join(packages)} with"
     if os.geteuid() != 0 and shutil.which("sudo") is None:
         return by_hand
-    # Where no package list is up to date, the newest versions are not found.
-    done = _apt("update") and _apt("install", "--yes", "--no-install-recommends", *packages)
+    # Others may be at it.
+    with (Path(tempfile.gettempdir()) / "eraseblock-e2e-apt.lock").open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Where no package list is up to date, the newest versions are not found.
+        done = _apt("update") and _apt("install", "--yes", "--no-install-recommends", *packages)
     return f"{by_hand} did not work" if not done else f"{by_hand} did not bring it"
 
 

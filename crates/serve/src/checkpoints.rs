@@ -3,6 +3,9 @@
 //! One is written a piece at a time, after each step of a program, so that no request waits for
 //! all of it. It counts once its pieces, and all that they tell of, are on the host's disk: with
 //! `--sync` that is waited for anyhow; else a thread of its own asks for it.
+//!
+//! Nothing hangs on one: where it cannot be written it is given up, the one before it stays good,
+//! and another is begun when the next is due. What the disk has lost is another matter.
 
 use std::io;
 
@@ -16,9 +19,10 @@ use crate::image::{Entry, Image, Layout, Syncing};
 /// A checkpoint begins when a part of the drive as large as this has been programmed since the last
 /// one began.
 const PART: u64 = 8;
-/// Where a thread asks for it to be on the host's disk, so many pages have to have been programmed
-/// at least.
-const LEAST: u64 = 1 << 16;
+/// Where a thread asks for it to be on the host's disk, so many bytes have to have been programmed
+/// at least: all that has been written goes to the disk then, which is work, and so much is soon
+/// compared when an image is opened whose server was killed.
+const LEAST: u64 = 1 << 30;
 
 /// What is known of the flash beside the medium.
 #[derive(Debug)]
@@ -86,6 +90,8 @@ pub struct Checkpoints {
     programmed: u64,
     every: u64,
     bytes: Vec<u8>,
+    /// Why the last one that was begun could not be written.
+    failure: Option<io::Error>,
 }
 
 impl Checkpoints {
@@ -96,20 +102,32 @@ impl Checkpoints {
         let begun = newest.map_or(0, |(_, head)| head.period);
         let changed = entries.iter().map(|entry| entry.changed).max().unwrap_or(0);
         let every = u64::from(layout.pages()) / PART;
+        let least = LEAST / u64::from(layout.page_bytes);
         Self {
             // One may have been begun, and not become whole.
             period: begun.max(changed),
             slot: newest.map_or(0, |(slot, _)| 1 - slot),
             stage: Stage::Idle,
             programmed: 0,
-            every: if sync { every } else { every.max(LEAST) },
+            every: if sync { every } else { every.max(least) },
             bytes: Vec::new(),
+            failure: None,
         }
     }
 
     /// The current period.
     pub fn period(&self) -> u32 {
         self.period
+    }
+
+    /// Why the last one that was begun could not be written, if that is so.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
+    }
+
+    /// What came of a step of one: it is given up if that has failed.
+    fn try_on<T>(&mut self, step: io::Result<T>) -> Option<T> {
+        step.map_err(|why| (self.failure, self.stage) = (Some(why), Stage::Idle)).ok()
     }
 
     /// One begins after so many pages, from now on.
@@ -157,18 +175,24 @@ impl Checkpoints {
                 }
             }
             &mut Stage::Writing(piece) => {
-                self.write_piece(piece, image, known, media)?;
-                let next = piece + 1;
-                let whole = next == image.layout().pieces();
-                self.stage = if whole { Stage::Written } else { Stage::Writing(next) };
+                let written = self.write_piece(piece, image, known, media);
+                if self.try_on(written).is_some() {
+                    let next = piece + 1;
+                    let whole = next == image.layout().pieces();
+                    self.stage = if whole { Stage::Written } else { Stage::Writing(next) };
+                }
             }
             Stage::Written if sync => {}
-            Stage::Written => self.stage = Stage::Syncing(image.begin_sync()?, steps),
+            Stage::Written => {
+                if let Some(syncing) = self.try_on(image.begin_sync()) {
+                    self.stage = Stage::Syncing(syncing, steps);
+                }
+            }
             Stage::Syncing(syncing, steps) => {
                 if let Some(ended) = syncing.ended() {
                     let steps = *steps;
                     ended?;
-                    self.write_head(image, steps)?;
+                    self.write_head(image, steps);
                     return Ok(Some(steps));
                 }
             }
@@ -177,14 +201,17 @@ impl Checkpoints {
     }
 
     /// All that has been written is on the host's disk, as far as step `steps`.
-    pub fn synced(&mut self, image: &Image, steps: u64) -> io::Result<()> {
-        if matches!(self.stage, Stage::Written) { self.write_head(image, steps) } else { Ok(()) }
+    pub fn synced(&mut self, image: &Image, steps: u64) {
+        if matches!(self.stage, Stage::Written) {
+            self.write_head(image, steps);
+        }
     }
 
-    fn write_head(&mut self, image: &Image, steps: u64) -> io::Result<()> {
-        image.write_checkpoint(self.slot, &Head { period: self.period, steps })?;
-        (self.slot, self.stage) = (1 - self.slot, Stage::Idle);
-        Ok(())
+    fn write_head(&mut self, image: &Image, steps: u64) {
+        let written = image.write_checkpoint(self.slot, &Head { period: self.period, steps });
+        if self.try_on(written).is_some() {
+            (self.slot, self.stage, self.failure) = (1 - self.slot, Stage::Idle, None);
+        }
     }
 
     /// One under way is given up, and its thread waited for: what the disk has told that one of, it
@@ -200,14 +227,18 @@ impl Checkpoints {
     }
 
     /// Writes all pieces of a new one now. [`Self::synced`] has to follow.
+    ///
+    /// # Errors
+    /// The disk has not taken what was written for the one before.
     pub fn write_all(&mut self, image: &Image, known: &Known, media: &Media) -> io::Result<()> {
         self.give_up()?;
         self.begin();
         if matches!(self.stage, Stage::Writing(_)) {
-            for piece in 0..image.layout().pieces() {
-                self.write_piece(piece, image, known, media)?;
+            let written = (0..image.layout().pieces())
+                .try_for_each(|piece| self.write_piece(piece, image, known, media));
+            if self.try_on(written).is_some() {
+                self.stage = Stage::Written;
             }
-            self.stage = Stage::Written;
         }
         Ok(())
     }

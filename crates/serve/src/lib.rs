@@ -17,6 +17,6 @@ mod store;
 pub use drive::{Checked, Drive, Failure, Glance, Info, Scrubbed, Unfinished};
 pub use error::Error;
 pub use found::{Damage, Found};
-pub use image::{Event, State, Stop, Tape};
+pub use image::{Event, Starved, State, Stop, Tape};
 pub use record::Recorder;
 pub use server::{Address, Ended, Http, Options, Ready, Tls, serve};

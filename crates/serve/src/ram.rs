@@ -15,6 +15,10 @@ const PIECE: usize = 256;
 /// Slices of the drive, as clients see it, of which it is counted how many pages are in RAM.
 const SLICES: u32 = 256;
 
+/// Where the bytes of a version are, until the next change.
+#[derive(Debug, Clone, Copy)]
+pub struct Slot(u32);
+
 #[derive(Debug, Clone, Copy)]
 struct Kept {
     version: u32,
@@ -66,7 +70,9 @@ impl Ram {
         self.pieces.len() * PIECE - self.free.len()
     }
 
-    fn bytes(&self, slot: u32) -> &[u8] {
+    /// The bytes that are kept there.
+    #[inline]
+    pub fn bytes(&self, Slot(slot): Slot) -> &[u8] {
         let at = slot as usize % PIECE * self.page_bytes;
         &self.pieces[slot as usize / PIECE][at..at + self.page_bytes]
     }
@@ -81,17 +87,20 @@ impl Ram {
         first
     }
 
-    /// The host writes a page: where the bytes of this version go. They are not cleared.
+    /// The host writes a page: where the bytes of this version go, which are not cleared, and
+    /// whether it replaces another one.
     #[inline]
-    pub fn write(&mut self, lpn: Lpn, version: u32) -> &mut [u8] {
+    pub fn write(&mut self, lpn: Lpn, version: u32) -> (&mut [u8], bool) {
         let slot = self.take();
         let newest = Kept { version, slot, left: false };
+        let mut replaces = false;
         match self.pages.get_mut(&lpn) {
             None => {
                 self.pages.insert(lpn, Page { newest, before: None });
                 self.by_slice[(lpn.0 / self.per_slice) as usize] += 1;
             }
             Some(page) => {
+                replaces = true;
                 let former = std::mem::replace(&mut page.newest, newest);
                 if let Some(older) = page.before.replace(former) {
                     self.older.entry(lpn).or_default().push(older);
@@ -99,7 +108,7 @@ impl Ram {
             }
         }
         let at = slot as usize % PIECE * self.page_bytes;
-        &mut self.pieces[slot as usize / PIECE][at..at + self.page_bytes]
+        (&mut self.pieces[slot as usize / PIECE][at..at + self.page_bytes], replaces)
     }
 
     /// This version leaves the buffer.
@@ -176,16 +185,16 @@ impl Ram {
     #[inline]
     pub fn newest(&self, lpn: Lpn, version: u32) -> Option<&[u8]> {
         let page = self.pages.get(&lpn)?;
-        (page.newest.version >= version).then(|| self.bytes(page.newest.slot))
+        (page.newest.version >= version).then(|| self.bytes(Slot(page.newest.slot)))
     }
 
-    /// The bytes of a version of a page.
+    /// Where the bytes of a version of a page are.
     #[inline]
-    pub fn get(&self, lpn: Lpn, version: u32) -> Option<&[u8]> {
+    pub fn get(&self, lpn: Lpn, version: u32) -> Option<Slot> {
         let page = self.pages.get(&lpn)?;
         let two = [Some(&page.newest), page.before.as_ref()].into_iter().flatten();
         let more = self.older.get(&lpn).into_iter().flatten();
         let kept = two.chain(more).find(|kept| kept.version == version)?;
-        Some(self.bytes(kept.slot))
+        Some(Slot(kept.slot))
     }
 }

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use eraseblock_core::nand::media::{Content, Media};
 use eraseblock_core::nand::{Cells, Oob};
+use eraseblock_core::support::ahead::in_groups;
 use eraseblock_core::support::chunks::Chunks;
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 
@@ -24,7 +25,7 @@ use crate::counts::Counts;
 use crate::found::Contents;
 use crate::image::record::Record;
 use crate::image::{Image, RECORD, State};
-use crate::ram::Ram;
+use crate::ram::{Ram, Slot};
 
 /// Blocks that are said to have been changed at once, at most.
 const AHEAD: usize = 32;
@@ -60,7 +61,7 @@ pub struct Store {
 
 /// Where a page's bytes are.
 enum Source {
-    Ram,
+    Ram(Slot),
     At(Ppn),
     /// Nowhere: they are zero.
     Nowhere,
@@ -111,9 +112,14 @@ impl Store {
         self.state = state;
         self.unsure = sync.then(BTreeMap::new);
         self.fault = None;
-        for (ppn, oob) in media.records() {
-            self.note_stored(ppn, oob, &media);
-        }
+        let look = |store: &Self, (_, oob): (Ppn, &Oob)| {
+            let is_host = oob.content == Content::Host;
+            let place = if is_host { store.places[oob.lpn.index()] } else { Ppn::NONE };
+            if place.is_none() { 0 } else { media.oob(place).map_or(0, |before| before.version) }
+        };
+        in_groups(self, media.records(), look, |store, (ppn, oob)| {
+            store.note_stored(ppn, oob, &media);
+        });
         media
     }
 
@@ -177,7 +183,7 @@ impl Store {
             self.is_sure()?;
             self.state.steps = self.steps;
             self.image.write_state(&self.state)?;
-            self.checkpoints.synced(&self.image, self.steps)?;
+            self.checkpoints.synced(&self.image, self.steps);
         }
         Ok(())
     }
@@ -204,11 +210,16 @@ impl Store {
         self.checkpoints.write_all(&self.image, &self.known, media)?;
         self.image.sync()?;
         self.is_sure()?;
-        self.checkpoints.synced(&self.image, self.steps)?;
+        self.checkpoints.synced(&self.image, self.steps);
         let time_ns = self.state.time_ns + time_ns;
         self.state = State { clean: true, steps: self.steps, time_ns, ..self.state };
         self.image.write_state(&self.state)?;
         self.image.sync()
+    }
+
+    /// Why the last checkpoint that was begun could not be written, if that is so.
+    pub fn checkpoint_failure(&self) -> Option<String> {
+        self.checkpoints.failure().map(ToString::to_string)
     }
 
     /// A checkpoint is written whenever so many pages have been programmed.
@@ -242,33 +253,35 @@ impl Store {
         self.ram.len()
     }
 
-    /// The host writes `bytes` from byte `from` of a page, as its version `version`; `before` is
-    /// what a read would find now, and where the FTL says it is.
+    /// The host writes a page as its version `version`; whether an older one is kept for as long as
+    /// the request is on its way ([`Self::settle`]).
+    #[inline]
+    pub fn write(&mut self, lpn: Lpn, version: u32, bytes: &[u8]) -> bool {
+        self.counts.written(lpn);
+        let (page, replaces) = self.ram.write(lpn, version);
+        page.copy_from_slice(bytes);
+        replaces
+    }
+
+    /// The same of `bytes` from byte `from` of the page on; `before` is what a read would find now,
+    /// and where the FTL says it is.
     ///
     /// # Errors
     /// The rest of the page cannot be read.
-    #[inline]
-    pub fn write(
+    pub fn write_part(
         &mut self,
         lpn: Lpn,
         version: u32,
         (from, bytes): (usize, &[u8]),
         before: Option<(u32, Option<Ppn>)>,
         media: &Media,
-    ) -> io::Result<()> {
-        self.counts.written(lpn);
-        if bytes.len() == self.image.layout().page_bytes as usize {
-            self.ram.write(lpn, version).copy_from_slice(bytes);
-            return Ok(());
-        }
+    ) -> io::Result<bool> {
         let mut page = std::mem::take(&mut self.page);
         let read = self.read(lpn, before, (0, &mut page), media);
         page[from..from + bytes.len()].copy_from_slice(bytes);
-        if read.is_ok() {
-            self.ram.write(lpn, version).copy_from_slice(&page);
-        }
+        let written = read.map(|()| self.write(lpn, version, &page));
         self.page = page;
-        read
+        written
     }
 
     /// The request that wrote or trimmed a page is on its way.
@@ -390,8 +403,8 @@ impl Store {
                 Source::At(oob.from)
             };
         }
-        if self.ram.get(oob.lpn, oob.version).is_some() {
-            return Source::Ram;
+        if let Some(slot) = self.ram.get(oob.lpn, oob.version) {
+            return Source::Ram(slot);
         }
         // Written again as it is, to complete a block. Where a newer version is stored by now,
         // nobody will ever read this one; where none is, the host has written nothing, or trimmed
@@ -420,12 +433,21 @@ impl Store {
         // Pages that follow one another are written at once.
         self.bytes.clear();
         let mut from = first;
-        for (ppn, oob) in first.onwards().zip(records) {
-            let before = self.bytes.len();
-            let copied = self.take_bytes(oob, media)?;
-            let taken = &self.bytes[before..];
-            let (length, sum) =
-                (taken.len() as u32, copied.unwrap_or_else(|| crc32fast::hash(taken)));
+        // Copies that have been read with one before them.
+        let mut read = 0;
+        for (at, (ppn, oob)) in first.onwards().zip(records).enumerate() {
+            if read == 0 {
+                read = self.read_copies(&records[at..])?;
+            }
+            let (length, sum) = if read > 0 {
+                read -= 1;
+                self.known.kept[oob.from.index()]
+            } else {
+                let before = self.bytes.len();
+                let copied = self.take_bytes(oob, media)?;
+                let taken = &self.bytes[before..];
+                (taken.len() as u32, copied.unwrap_or_else(|| crc32fast::hash(taken)))
+            };
             if length < self.image.layout().page_bytes {
                 self.image.write(from, &self.bytes)?;
                 self.bytes.clear();
@@ -438,6 +460,11 @@ impl Store {
         }
         self.image.write(from, &self.bytes)?;
         self.image.write_records(first, &self.records)?;
+        // What these pages replace lies anywhere in memory: it is fetched together.
+        let hosts = records.iter().filter(|oob| oob.content == Content::Host);
+        let places = hosts.map(|oob| self.places[oob.lpn.index()]).filter(|place| !place.is_none());
+        let seen = places.fold(0, |all, place| all ^ media.oob(place).map_or(0, |oob| oob.version));
+        std::hint::black_box(seen);
         for (ppn, oob) in first.onwards().zip(records) {
             self.note_stored(ppn, oob, media);
             if oob.content == Content::Host {
@@ -451,6 +478,24 @@ impl Store {
             self.image.write_state(&self.state)?;
         }
         Ok(())
+    }
+
+    /// Adds the bytes of as many pages as are copies of whole pages that follow one another in the
+    /// image, in one piece; how many those are.
+    fn read_copies(&mut self, records: &[Oob]) -> io::Result<usize> {
+        let page_bytes = self.image.layout().page_bytes;
+        let Some(first) = records.first().map(|oob| oob.from) else { return Ok(0) };
+        let follows = |(from, oob): &(Ppn, &Oob)| {
+            oob.from == *from && self.known.kept[from.index()].0 == page_bytes
+        };
+        if first.is_none() {
+            return Ok(0);
+        }
+        let count = first.onwards().zip(records).take_while(follows).count();
+        let before = self.bytes.len();
+        self.bytes.resize(before + count * page_bytes as usize, 0);
+        self.image.read(first, &mut self.bytes[before..])?;
+        Ok(count)
     }
 
     /// Adds the bytes of a page that is being programmed to those of the step. None are added of a
@@ -479,8 +524,8 @@ impl Store {
                     self.image.read(from, &mut self.bytes[before..])?;
                     copied = Some(sum);
                 }
-                Source::Ram => {
-                    let bytes = self.ram.get(oob.lpn, oob.version).unwrap_or_default();
+                Source::Ram(slot) => {
+                    let bytes = self.ram.bytes(slot);
                     if bytes.iter().any(|&byte| byte != 0) {
                         self.bytes.extend_from_slice(bytes);
                     }

@@ -157,6 +157,16 @@ fn check_power_loss(config: &DeviceConfig, geometry: &Geometry) -> Result<(), De
     if hold_up >= needed {
         return Ok(());
     }
+    let under_way = chip.storing_ns(geometry, 0);
+    if hold_up < under_way {
+        return wrong(format!(
+            "buffer.hold_up: in {} not even what a die is doing ends, which takes up to {}; give it {} \
+             or more",
+            Nanos(hold_up),
+            Nanos(under_way),
+            Nanos(needed)
+        ));
+    }
     let (mut fit, mut too_many) = (0, pages);
     while fit + 1 < too_many {
         let half = u64::midpoint(fit, too_many);

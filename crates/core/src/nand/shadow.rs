@@ -5,6 +5,7 @@
 //! version stamps: the host's n-th write of a page is version n, a trim counts as one too.
 
 use super::media::{Content, Media, Oob, PageState};
+use crate::support::ahead::in_groups;
 use crate::support::chunks::Chunks;
 use crate::support::ids::{BlockId, Lpn, Ppn};
 
@@ -212,11 +213,13 @@ impl Shadow {
         // Only a trim is compared with it: without one, it is not worth going over the drive for.
         let compared = media.records().any(|found| is_trim(&found));
         let mut newest = vec![0u64; if compared { trims.len() } else { 0 }];
-        for (_, oob) in media.records() {
-            if oob.content != Content::Host {
-                continue;
-            }
-            let page = self.pages.at_mut(oob.lpn.index());
+        let host = media.records().filter(|(_, oob)| oob.content == Content::Host);
+        let look = |pages: &Chunks<_, _>, oob: &Oob| -> u32 {
+            let page: &Page = &pages[oob.lpn.index()];
+            page.stored
+        };
+        in_groups(&mut self.pages, host.map(|(_, oob)| oob), look, |pages, oob| {
+            let page = pages.at_mut(oob.lpn.index());
             // A page may be written again as it was, to complete a block: same version, later in
             // the order.
             if oob.version > page.stored {
@@ -227,7 +230,7 @@ impl Shadow {
             if let Some(newest) = newest.get_mut(oob.lpn.index()) {
                 *newest = (*newest).max(oob.seq);
             }
-        }
+        });
         for (_, oob) in media.records().filter(is_trim) {
             for &(first, count) in media.trims(oob.lpn.0) {
                 for lpn in first.run(count) {

@@ -1,6 +1,7 @@
 //! Small structures that the stages share: index-linked lists, sets, a tree of minima, the registry
 //! macro.
 
+pub mod ahead;
 pub mod bits;
 pub mod bulk;
 pub mod chunks;

@@ -188,8 +188,16 @@ impl Drive {
     }
 
     /// Why power had better not fail now by order: what a capacitor or a battery saves cannot be
-    /// written to a drive that has failed.
+    /// written to a drive that has failed, and what the host's disk has lost does not come back
+    /// with the power.
     pub fn refuses_power_cut(&self) -> Option<String> {
+        if self.store.get().image().has_lost() {
+            return Some(
+                "the disk of the image has lost what was written to it: end the server when all \
+                 that is needed has been read, and look what `eraseblock image check` says"
+                    .to_owned(),
+            );
+        }
         let buffer = &self.device.config().buffer;
         let saves = buffer.battery || buffer.power_loss == PowerLoss::Capacitor;
         let why = self.failed.as_ref().filter(|_| saves)?;

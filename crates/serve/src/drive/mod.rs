@@ -19,8 +19,8 @@ pub use scrub::Scrubbed;
 
 use powered::Powered;
 
-use crate::image::Stop;
 use crate::image::record::MOST_TIMES;
+use crate::image::{Starved, Stop};
 use crate::record::Recorder;
 use crate::store::Shared;
 
@@ -56,7 +56,7 @@ pub struct Drive {
     started_at: u64,
     /// Why nothing can be written any more.
     failed: Option<Failure>,
-    /// Pages of the request being put.
+    /// Pages that the request being put replaces in RAM.
     pages: Vec<Lpn>,
     /// Time has passed in which no request could come: the next one comes later than now.
     waited: bool,
@@ -88,6 +88,17 @@ impl Drive {
     /// this, small drives write one at their end alone, but for those that wait for the disk.
     pub fn checkpoint_every(&mut self, pages: u64) {
         self.store.get().checkpoint_every(pages);
+    }
+
+    /// Checkpoints lack this from now on, or nothing any more. For tests.
+    pub fn starve_checkpoints(&mut self, why: Option<Starved>) {
+        self.store.get().image_mut().starve(why);
+    }
+
+    /// Why the last checkpoint that was begun could not be written, if that is so. It takes longer
+    /// to open the image then; nothing else comes of it.
+    pub fn checkpoint_failure(&self) -> Option<String> {
+        self.store.get().checkpoint_failure()
     }
 
     /// Steps of flash operations that have ended since the drive was opened.
@@ -167,9 +178,10 @@ impl Drive {
         }
         let put = self.device.submit(&request);
         self.held(put)?;
-        let mut store = self.store.get();
-        self.pages.iter().for_each(|&lpn| store.settle(lpn));
-        drop(store);
+        if !self.pages.is_empty() {
+            let mut store = self.store.get();
+            self.pages.iter().for_each(|&lpn| store.settle(lpn));
+        }
         Ok(number)
     }
 
@@ -209,11 +221,17 @@ impl Drive {
             let (now, rest) = data.split_at(count as usize);
             let lpn = Lpn(page);
             let version = self.device.host_version(lpn) + 1;
-            let before = place(&self.device, lpn);
-            store
-                .write(lpn, version, (from as usize, now), before, media)
-                .map_err(|why| Failure::Io(why.to_string()))?;
-            self.pages.push(lpn);
+            let replaces = if count == self.page_bytes {
+                store.write(lpn, version, now)
+            } else {
+                let before = place(&self.device, lpn);
+                store
+                    .write_part(lpn, version, (from as usize, now), before, media)
+                    .map_err(|why| Failure::Io(why.to_string()))?
+            };
+            if replaces {
+                self.pages.push(lpn);
+            }
             (data, at) = (rest, at + count);
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -71,8 +72,7 @@ impl Syncing {
         self.0.take_if(|thread| thread.is_finished()).map(joined)
     }
 
-    /// Waits until it has got there. The system tells of a failure once: dropped, it would be
-    /// lost, and the next sync would find nothing wrong.
+    /// Waits until it has got there.
     ///
     /// # Errors
     /// The disk has not taken it.
@@ -81,8 +81,17 @@ impl Syncing {
     }
 }
 
-fn sync(file: &File, fails: bool) -> io::Result<()> {
-    if fails { Err(rustix::io::Errno::IO.into()) } else { file.sync_data() }
+/// The system tells once that a disk has not taken what was written, and forgets it: the next sync
+/// would find nothing wrong. So nothing is promised to last from then on.
+fn sync(file: &File, fails: bool, lost: &AtomicBool) -> io::Result<()> {
+    if lost.load(Relaxed) {
+        return Err(io::Error::other("it has lost what was written before"));
+    }
+    let synced = if fails { Err(rustix::io::Errno::IO.into()) } else { file.sync_data() };
+    if synced.is_err() {
+        lost.store(true, Relaxed);
+    }
+    synced
 }
 
 fn joined(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
@@ -107,12 +116,20 @@ pub struct Disk {
     stops_after: Option<(AtomicU64, Stop)>,
     /// The next sync fails.
     sync_fails: AtomicBool,
+    /// The disk has not taken what was written.
+    lost: Arc<AtomicBool>,
+    /// Bytes of the file for which there is no room.
+    full: Range<u64>,
+    /// No thread can be begun that waits for the disk.
+    no_threads: bool,
     tape: Option<Tape>,
 }
 
 impl Disk {
     pub fn new(file: File) -> Self {
-        Self { file, stops_after: None, sync_fails: AtomicBool::new(false), tape: None }
+        let (sync_fails, lost) = Default::default();
+        let (stops_after, full, no_threads, tape) = (None, 0..0, false, None);
+        Self { file, stops_after, sync_fails, lost, full, no_threads, tape }
     }
 
     /// Nothing reaches the file after the `writes`-th write from now on.
@@ -124,6 +141,17 @@ impl Disk {
     /// after it.
     pub fn fail_sync(&self) {
         self.sync_fails.store(true, Relaxed);
+    }
+
+    /// The host's disk has no room for these bytes of the file, and with `no_threads` the system
+    /// none for a thread that waits for the disk.
+    pub fn starve(&mut self, full: Range<u64>, no_threads: bool) {
+        (self.full, self.no_threads) = (full, no_threads);
+    }
+
+    /// Whether the disk has said that it has not taken what was written.
+    pub fn has_lost(&self) -> bool {
+        self.lost.load(Relaxed)
     }
 
     /// All that is done to the file from now on goes onto `tape`, too.
@@ -159,6 +187,9 @@ impl Disk {
                 _ => {}
             }
         }
+        if self.full.contains(&at) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         if let Some(tape) = &self.tape {
             tape.add(Event::Write { at, bytes: bytes.to_vec() });
         }
@@ -167,7 +198,7 @@ impl Disk {
 
     /// What has been written is on the host's disk when this returns.
     pub fn sync(&self) -> io::Result<()> {
-        sync(&self.file, self.sync_fails.swap(false, Relaxed))?;
+        sync(&self.file, self.sync_fails.swap(false, Relaxed), &self.lost)?;
         if let Some(tape) = &self.tape {
             tape.add(Event::Sync);
         }
@@ -176,10 +207,13 @@ impl Disk {
 
     /// What has been written so far gets to the host's disk, while others go on.
     pub fn begin_sync(&self) -> io::Result<Syncing> {
-        let file = self.file.try_clone()?;
+        if self.no_threads {
+            return Err(rustix::io::Errno::MFILE.into());
+        }
+        let (file, lost) = (self.file.try_clone()?, Arc::clone(&self.lost));
         let fails = self.sync_fails.swap(false, Relaxed);
         let thread = thread::Builder::new().name("sync".into());
-        Ok(Syncing(Some(thread.spawn(move || sync(&file, fails))?)))
+        Ok(Syncing(Some(thread.spawn(move || sync(&file, fails, &lost))?)))
     }
 
     /// Bytes from byte `at` of the file on.

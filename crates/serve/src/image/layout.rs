@@ -8,6 +8,8 @@ pub const MAGIC: [u8; 8] = *b"ERASEBLK";
 pub const VERSION: u32 = 3;
 /// Bytes of the superblock, and what the areas begin at multiples of.
 pub const SECTOR: u64 = 4096;
+/// Most bytes of a configuration: one takes a few thousand.
+pub const MOST_CONFIG: u32 = 1 << 20;
 /// Bytes of a page's record.
 pub const RECORD: usize = 64;
 /// Bytes of a block's entry.
@@ -166,6 +168,12 @@ impl Layout {
         };
         if !layout.is_countable() || layout.encode() != bytes {
             return Err("its superblock contradicts itself".into());
+        }
+        if layout.config_bytes > MOST_CONFIG {
+            return Err(format!(
+                "it names a configuration of {} bytes, and at most {MOST_CONFIG} can be",
+                layout.config_bytes
+            ));
         }
         Ok(layout)
     }

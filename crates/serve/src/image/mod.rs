@@ -30,13 +30,22 @@ use tempfile::TempPath;
 use checkpoint::{HEAD, Head, PERIODS, Recorded};
 use disk::Disk;
 pub use disk::{Event, Stop, Syncing, Tape};
-use layout::{ENTRY, PIECE_HEAD, SECTOR, SLOTS, is_sealed, seal, u32_at};
+use layout::{ENTRY, MOST_CONFIG, PIECE_HEAD, SECTOR, SLOTS, is_sealed, seal, u32_at};
 pub use layout::{Layout, RECORD};
 use record::{Bounds, Page};
 use state::STATE_BYTES;
 pub use state::State;
 
 use crate::error::Error;
+
+/// What a checkpoint lacks that cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starved {
+    /// Room on the host's disk.
+    Room,
+    /// A file handle or a thread.
+    Threads,
+}
 
 /// An open image.
 #[derive(Debug)]
@@ -132,6 +141,10 @@ impl Image {
         logical_pages: u32,
     ) -> Result<(Self, New), Error> {
         let text = serde_json::to_vec_pretty(config).unwrap_or_else(|e| unreachable!("{e}"));
+        if text.len() > MOST_CONFIG as usize {
+            let why = format!("its configuration has {} bytes of {MOST_CONFIG}", text.len());
+            return Err(Error::image(path, why));
+        }
         let page_bytes = u32::try_from(geometry.page_bytes)
             .map_err(|_| Error::image(path, "pages of 4 GiB and more are not served"))?;
         let layout = Layout {
@@ -202,6 +215,14 @@ impl Image {
         &self.layout
     }
 
+    /// There is no room for checkpoints, or none for a thread that waits for the disk, or no such
+    /// thing any more: for tests.
+    pub fn starve(&mut self, why: Option<Starved>) {
+        let (begin, end) = (self.layout.checkpoint_at(0), self.layout.blocks_at());
+        let full = if why == Some(Starved::Room) { begin..end } else { 0..0 };
+        self.disk.starve(full, why == Some(Starved::Threads));
+    }
+
     /// The file, for tests.
     pub fn disk_mut(&mut self) -> &mut Disk {
         &mut self.disk
@@ -241,7 +262,13 @@ impl Image {
         self.disk.sync()
     }
 
-    /// The same, without waiting for it.
+    /// Whether the disk has said that it has not taken what was written: nobody knows what of it is
+    /// there.
+    pub fn has_lost(&self) -> bool {
+        self.disk.has_lost()
+    }
+
+    /// The same as [`Self::sync`], without waiting for it.
     ///
     /// # Errors
     /// The system has no room for it.

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::sync::Arc;
+use std::time::Instant;
 
 use eraseblock_nbd::Connection;
 use rustls::ServerConfig;
@@ -26,6 +27,8 @@ pub struct Client {
     tls: Option<Arc<ServerConfig>>,
     /// Tells it from others that had its place before.
     pub birth: u64,
+    /// When it was let in.
+    pub came: Instant,
     /// Requests that have not been answered.
     pub under_way: u32,
     /// Bytes that the reads among them will bring.
@@ -58,6 +61,7 @@ impl Client {
             connection,
             tls,
             birth,
+            came: Instant::now(),
             under_way: 0,
             reading: 0,
             readable: true,

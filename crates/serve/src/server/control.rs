@@ -19,6 +19,8 @@ use crate::error::Error;
 const LONGEST: u64 = 64 << 10;
 /// Whoever connects says all of what they want within this time, and takes the reply within it.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Where nobody could be let in, it is tried again after so long.
+const AGAIN: Duration = Duration::from_millis(50);
 /// An order takes no longer: a copy of a large image may take a while.
 const LONGEST_ORDER: Duration = Duration::from_secs(3600);
 
@@ -46,8 +48,12 @@ impl Control {
         let desk = desk.clone();
         thread::spawn(move || {
             // One after the other: there is one drive.
-            for stream in listener.incoming().flatten() {
-                serve(&stream, &desk);
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => serve(&stream, &desk),
+                    // There may be no file handle left: others need the processor meanwhile.
+                    Err(_) => thread::sleep(AGAIN),
+                }
             }
         });
     }

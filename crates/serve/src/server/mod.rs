@@ -14,9 +14,13 @@ mod clock;
 mod control;
 mod deadline;
 mod desk;
+mod door;
 mod http;
 mod listen;
+mod numbers;
+mod orders;
 mod prometheus;
+mod signals;
 mod stream;
 mod tls;
 mod work;
@@ -29,28 +33,26 @@ use std::time::{Duration, Instant};
 
 use eraseblock_core::metrics::Report;
 use eraseblock_core::metrics::latency::LatencySummary;
-use eraseblock_nbd::{Command, Connection, Event, Export, Request, Sizes};
-use mio::net::UnixStream;
+use eraseblock_nbd::{Command, Event, Export, Request, Sizes};
 use mio::{Events, Interest, Poll, Token};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustls::ServerConfig;
-use serde_json::{Value, json};
-use signal_hook::SigId;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use serde_json::json;
 
-use crate::drive::{Drive, Times, Unfinished};
+use crate::drive::{Drive, Unfinished};
 use crate::error::Error;
 use crate::found::Found;
 use crate::record::Recorder;
 use client::Client;
 use clock::Clock;
 use control::Control;
-use desk::{Desk, Order, Question, Reply, Slip, Standing};
+use desk::{Desk, Question, Slip};
+use door::Door;
 use http::Figures;
 pub use http::Http;
 pub use listen::Address;
 use listen::Listener;
-use stream::Stream;
+use signals::Signals;
 pub use tls::Tls;
 use work::{Answer, Said, Whose, Work, errno};
 
@@ -60,10 +62,8 @@ const MOST_PAYLOAD: u32 = 32 << 20;
 /// nothing gets one request at a time, and others none.
 const MOST_HELD: usize = 256 << 20;
 /// Requests that a client may put before it is the next one's turn: some are answered at once, and
-/// would never fill the drive.
+/// would never fill the drive. Those that are much work count as several.
 const AT_ONCE: u32 = 64;
-/// Clients at a time.
-const MOST_CLIENTS: usize = 64;
 /// Clients get this long to take their last answers.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -180,12 +180,11 @@ pub fn serve(
     if let (Some(figures), Some(http)) = (&mut figures, &options.http) {
         figures.start(http.page.clone(), &server.desk);
     }
-    let (uri, page) =
-        (server.listener.uri(server.tls.is_some()), figures.as_ref().map(Figures::uri));
-    let told = ready(&Ready { uri, page, size: server.export.size, found });
+    let (uri, page) = (server.door.uri(), figures.as_ref().map(Figures::uri));
+    let told = ready(&Ready { uri, page, size: server.size, found });
     let ran = if told { server.run() } else { Ok(()) };
-    let Server { poll, clients, work, listener, broken, .. } = server;
-    drop((listener, control, figures));
+    let Server { poll, clients, work, door, broken, .. } = server;
+    drop((door, control, figures));
     ran.map_err(failed)?;
     broken.map_or(Ok(()), Err)?;
     let lateness = work.clock.as_ref().and_then(Clock::lateness);
@@ -234,34 +233,6 @@ impl Ended {
     }
 }
 
-/// Becomes readable when the process is asked to end.
-struct Signals {
-    stream: UnixStream,
-    told_of: Vec<SigId>,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        let (stream, told) = UnixStream::pair()?;
-        let told = std::os::fd::OwnedFd::from(told);
-        let mut signals = Self { stream, told_of: Vec::new() };
-        for signal in [SIGTERM, SIGINT] {
-            signals
-                .told_of
-                .push(signal_hook::low_level::pipe::register(signal, told.try_clone()?)?);
-        }
-        Ok(signals)
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        for signal in self.told_of.drain(..) {
-            signal_hook::low_level::unregister(signal);
-        }
-    }
-}
-
 /// Bytes that the answer to a request brings.
 #[inline]
 fn read_bytes(request: &Request) -> usize {
@@ -270,13 +241,11 @@ fn read_bytes(request: &Request) -> usize {
 
 struct Server {
     poll: Poll,
-    listener: Listener,
-    tls: Option<Arc<ServerConfig>>,
+    door: Door,
     /// Kept, since it wakes the server.
     _signals: Signals,
-    export: Arc<Export>,
+    size: u64,
     clients: Vec<Option<Client>>,
-    births: u64,
     work: Work,
     answers: Vec<Answer>,
     /// When answers were due, in the drive's time, that are going out.
@@ -286,6 +255,7 @@ struct Server {
     questions: Receiver<Question>,
     /// Orders that wait for a flush, by its number.
     flushing: Vec<(u64, Slip)>,
+    flushes: u64,
     /// The drive did not come back after a power cut.
     broken: Option<Error>,
     /// Since when the server is ending.
@@ -294,7 +264,7 @@ struct Server {
 
 impl Server {
     fn new(
-        (drive, mut listener, mut signals): (Drive, Listener, Signals),
+        (drive, listener, mut signals): (Drive, Listener, Signals),
         tls: Option<Arc<ServerConfig>>,
         path: &Path,
         options: &Options,
@@ -315,17 +285,16 @@ impl Server {
         };
         export.check().map_err(io::Error::other)?;
         let poll = Poll::new()?;
-        listener.register(poll.registry(), LISTENER)?;
+        let size = export.size;
+        let door = Door::new(listener, tls, Arc::new(export), (poll.registry(), LISTENER))?;
         poll.registry().register(&mut signals.stream, SIGNALS, Interest::READABLE)?;
         let (desk, questions) = Desk::new(poll.registry(), ORDERS)?;
         Ok(Self {
             poll,
-            listener,
-            tls,
+            door,
             _signals: signals,
-            export: Arc::new(export),
+            size,
             clients: Vec::new(),
-            births: 0,
             work: Work::new(drive, MOST_PAYLOAD, options.sync, options.pace),
             answers: Vec::new(),
             due: Vec::new(),
@@ -333,6 +302,7 @@ impl Server {
             desk,
             questions,
             flushing: Vec::new(),
+            flushes: 0,
             broken: None,
             ends: None,
         })
@@ -353,10 +323,10 @@ impl Server {
                 Err(why) if why.kind() != io::ErrorKind::Interrupted => return Err(why),
                 _ => {}
             }
-            let mut ordered = false;
+            let (mut ordered, mut come) = (false, self.door.is_due());
             for event in &events {
                 match event.token() {
-                    LISTENER => self.accept(),
+                    LISTENER => come = true,
                     SIGNALS => self.end(),
                     ORDERS => ordered = true,
                     Token(place) => {
@@ -367,6 +337,9 @@ impl Server {
                         }
                     }
                 }
+            }
+            if come {
+                self.admit();
             }
             for place in 0..self.clients.len() {
                 self.listen_to(place);
@@ -411,7 +384,7 @@ impl Server {
         }
         let clients = self.ends.map(|_| Duration::from_millis(20));
         let due = self.answers.iter().map(|answer| answer.due).min();
-        [clients, self.work.sleep(due)].into_iter().flatten().min()
+        [clients, self.work.sleep(due), self.door.patience()].into_iter().flatten().min()
     }
 
     /// Sleeps until a client wants something, or time is up: to less than a thousandth of a second,
@@ -423,147 +396,12 @@ impl Server {
         _ = rustix::event::poll(&mut registry, time.as_ref());
     }
 
-    /// Does what has been ordered.
-    fn obey(&mut self) {
-        while self.broken.is_none()
-            && let Ok(question) = self.questions.try_recv()
-        {
-            let slip = match question {
-                Question::Order(slip) => slip,
-                Question::Standing(reply) => {
-                    // Whoever asked may have gone.
-                    _ = reply.send(Box::new(self.standing()));
-                    continue;
-                }
-            };
-            let reply = match &slip.order {
-                Order::Stats => Ok(self.stats().to_string()),
-                Order::PowerCut => self.cut_power(),
-                Order::Flush | Order::Snapshot(_) => {
-                    self.births += 1;
-                    let whose = Whose { place: OURS, birth: self.births };
-                    self.flushing.push((whose.birth, slip));
-                    let command = Command::Flush;
-                    let flush = Request { cookie: 0, command, offset: 0, length: 0, fua: false };
-                    self.work.ask(whose, &flush, &[], &mut self.answers);
-                    self.tell();
-                    continue;
-                }
-            };
-            // Whoever asked may have gone.
-            _ = slip.reply.send(reply);
+    fn admit(&mut self) {
+        if self.ends.is_some() {
+            self.door.refuse();
+        } else {
+            self.door.admit(&mut self.clients, self.poll.registry());
         }
-    }
-
-    /// What the drive has done, and what the server does.
-    fn stats(&self) -> Value {
-        let drive = &self.work.drive;
-        let recorded = drive.recorder();
-        json!({
-            "drive": drive.device().report_so_far(),
-            "lateness_ns": self.work.clock.as_ref().and_then(Clock::lateness),
-            "recorded": recorded.map(Recorder::requests),
-            "recording_failed": recorded.and_then(Recorder::failure),
-            "clients": self.clients.iter().flatten().count(),
-            "under_way": drive.under_way(),
-            "time_ns": drive.now(),
-            "buffered_pages": drive.device().buffer().len(),
-            "failed": drive.failure().map(ToString::to_string),
-        })
-    }
-
-    /// How the drive and the server stand now.
-    fn standing(&mut self) -> Standing {
-        let held = |client: &mut Client| client.held() + client.connection.held();
-        Standing {
-            drive: self.work.drive.glance(),
-            clients: self.clients.iter().flatten().count(),
-            under_way: self.work.drive.under_way(),
-            held_bytes: self.clients.iter_mut().flatten().map(held).sum(),
-            lateness: self.work.clock.as_ref().and_then(|clock| Times::of(clock.late())),
-        }
-    }
-
-    fn cut_power(&mut self) -> Reply {
-        if self.work.drive.recorder().is_some() {
-            return Err("a trace cannot hold a power cut: this server records".to_owned());
-        }
-        if let Some(why) = self.work.drive.refuses_power_cut() {
-            return Err(why);
-        }
-        let cut = self.work.cut_power(&self.path, &mut self.answers);
-        self.tell();
-        match cut {
-            Ok(found) => Ok(json!({"pages": found.readable, "torn": found.torn}).to_string()),
-            Err(why) => {
-                let said = why.to_string();
-                self.broken = Some(why);
-                Err(said)
-            }
-        }
-    }
-
-    /// A flush of the server's own has been answered.
-    fn has_flushed(&mut self, number: u64, said: &Said) {
-        let Some(at) = self.flushing.iter().position(|(of, _)| *of == number) else { return };
-        let (_, slip) = self.flushing.swap_remove(at);
-        let reply = match (said, &slip.order) {
-            (Said::Done, Order::Snapshot(to)) => {
-                let copied = self.work.drive.snapshot(to).map_err(|why| why.to_string());
-                copied.map(|shared| json!({"file": to, "shared": shared}).to_string())
-            }
-            (Said::Done, _) => Ok("{}".to_owned()),
-            _ => Err(self.work.drive.failure().map_or_else(
-                || "the drive does not take it".to_owned(),
-                |why| format!("the drive does not take it: {why}"),
-            )),
-        };
-        _ = slip.reply.send(reply);
-    }
-
-    fn accept(&mut self) {
-        loop {
-            let mut stream = match self.listener.accept() {
-                Ok(socket) => Stream::new(socket),
-                // It has gone before it was let in. Others may be behind it.
-                Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,
-                Err(_) => break,
-            };
-            if self.ends.is_some() {
-                continue;
-            }
-            let Some(place) = self.place_for_one() else { continue };
-            if stream.register(self.poll.registry(), Token(place)).is_ok() {
-                self.births += 1;
-                let (export, tls) = (Arc::clone(&self.export), self.tls.clone());
-                let connection = if tls.is_some() {
-                    Connection::with_tls(export)
-                } else {
-                    Connection::new(export)
-                };
-                self.clients[place] = Some(Client::new(stream, connection, tls, self.births));
-            }
-        }
-    }
-
-    /// A place for a client that comes, if there is one. It takes that of the one that has been
-    /// negotiating for longest where no other is free: to negotiate is a matter of moments, so that
-    /// those who do not come to the point keep nobody out.
-    fn place_for_one(&mut self) -> Option<usize> {
-        if let Some(free) = self.clients.iter().position(Option::is_none) {
-            return Some(free);
-        }
-        if self.clients.len() < MOST_CLIENTS {
-            self.clients.push(None);
-            return Some(self.clients.len() - 1);
-        }
-        let negotiates = |client: &Client| !client.connection.has_chosen();
-        let negotiating = self.clients.iter().enumerate().filter_map(|(place, client)| {
-            client.as_ref().filter(|client| negotiates(client)).map(|client| (client.birth, place))
-        });
-        let (_, place) = negotiating.min()?;
-        self.clients[place].take()?.stream.close(self.poll.registry());
-        Some(place)
     }
 
     fn end(&mut self) {
@@ -595,13 +433,15 @@ impl Server {
             client.read();
         }
         let whose = Whose { place, birth: client.birth };
-        for _ in 0..AT_ONCE {
+        let mut taken = 0;
+        while taken < AT_ONCE {
             let Some(client) = &mut self.clients[place] else { break };
             if !client.has_input || !client.may_ask(crowded) || self.work.is_full() {
                 break;
             }
             match client.connection.next() {
                 Ok(Some(Event::Request(request, data))) => {
+                    taken += self.work.effort(&request);
                     client.under_way += 1;
                     client.reading += read_bytes(&request);
                     self.work.ask(whose, &request, data, &mut self.answers);
@@ -667,6 +507,7 @@ impl Server {
             if client.is_done() {
                 client.stream.close(self.poll.registry());
                 *place = None;
+                self.door.has_place();
             }
         }
         if let Some(clock) = &mut self.work.clock {

@@ -5,15 +5,18 @@ use std::time::{Duration, Instant};
 
 use eraseblock_core::host::Op;
 use eraseblock_nbd::{Command, Errno, Extent, Request};
-use hashbrown::HashMap;
 
 use super::clock::Clock;
+use super::numbers::Numbers;
 use crate::drive::{Drive, Failure};
 use crate::error::Error;
 use crate::found::Found;
 
-/// Pages that are looked at for one question which bytes are allocated.
-const MOST_PAGES: u32 = 64 << 10;
+/// Pages that are looked at for one question which bytes are allocated. Its answer ends there, and
+/// the client asks on.
+const MOST_PAGES: u32 = 16 << 10;
+/// To look at so many is as much as to take a request.
+const PAGES_OF_A_REQUEST: u64 = 256;
 /// Buffers for the bytes of reads that are kept.
 const KEPT_BUFFERS: usize = 64;
 /// Larger ones are not kept.
@@ -66,7 +69,7 @@ pub struct Work {
     asked: Vec<Option<Asked>>,
     free: Vec<u32>,
     /// Which request each one of the drive's belongs to.
-    numbers: HashMap<u64, u32>,
+    numbers: Numbers,
     answered: Vec<u64>,
     buffers: Vec<Vec<u8>>,
     zeroes: Vec<u8>,
@@ -85,7 +88,7 @@ impl Work {
             drive,
             asked: Vec::new(),
             free: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: Numbers::default(),
             answered: Vec::new(),
             buffers: Vec::new(),
             zeroes: Vec::new(),
@@ -124,6 +127,16 @@ impl Work {
     /// host of a drive does. Without one the drive makes way for them.
     pub fn is_full(&self) -> bool {
         self.clock.is_some() && self.drive.is_full()
+    }
+
+    /// How much it is to take a request, in such as are put to the drive.
+    #[inline]
+    pub fn effort(&self, request: &Request) -> u32 {
+        if !matches!(request.command, Command::BlockStatus { .. }) {
+            return 1;
+        }
+        let pages = request.length.div_ceil(self.drive.page_bytes()).min(u64::from(MOST_PAGES));
+        1 + (pages / PAGES_OF_A_REQUEST) as u32
     }
 
     /// Takes a request, and adds to `answers` what can be answered now.
@@ -329,7 +342,7 @@ impl Work {
         }
         let mut answered = std::mem::take(&mut self.answered);
         for number in answered.drain(..) {
-            let Some(place) = self.numbers.remove(&number) else { continue };
+            let Some(place) = self.numbers.remove(number) else { continue };
             let Some(asked) = &mut self.asked[place as usize] else { continue };
             asked.parts -= 1;
             if asked.parts > 0 {
@@ -379,7 +392,7 @@ impl Work {
     /// A request has failed, and perhaps the drive with it.
     fn fail(&mut self, place: u32, why: &Failure, answers: &mut Vec<Answer>) {
         // What the drive still does of it is nobody's any more.
-        self.numbers.retain(|_, of| *of != place);
+        self.numbers.forget(place);
         self.say(place, Said::Failed(errno(why)), answers);
         if self.drive.failure().is_some() {
             self.fail_all(why, answers);

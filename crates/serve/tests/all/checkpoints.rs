@@ -8,10 +8,10 @@ use crate::common;
 use std::path::Path;
 
 use crate::common::bytes::{Bytes, seal};
-use crate::common::{Model, config, ftls, one_shot};
+use crate::common::{Host, Model, config, ftls, one_shot};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::support::ids::{BlockId, Ppn};
-use eraseblock_serve::{Damage, Drive, Found, Glance, Stop};
+use eraseblock_serve::{Damage, Drive, Found, Glance, Starved, Stop};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
@@ -157,6 +157,7 @@ fn at_every_write_to_the_image() {
 fn a_closed_drive_is_opened_without_its_records() {
     let folder = common::fast_folder();
     let path = folder.path().join("image");
+    let mut refused = Vec::new();
     for (name, ftl) in ftls() {
         let mut config = config(&ftl, json!({"scheme": "lru", "size": "24 KiB"}));
         let mut model = used(&path, &config);
@@ -167,12 +168,75 @@ fn a_closed_drive_is_opened_without_its_records() {
         // One that was made used has one, too.
         std::fs::remove_file(&path).unwrap();
         config.precondition = serde_json::from_value(json!({"state": "steady"})).unwrap();
-        if Drive::create(&path, &config).is_ok() {
-            assert_eq!(Drive::open(&path, false).unwrap().1.told, 64, "{name}");
-        } else {
-            std::fs::write(&path, "").unwrap();
+        match Drive::create(&path, &config) {
+            Ok(()) => assert_eq!(Drive::open(&path, false).unwrap().1.told, 64, "{name}"),
+            Err(why) => {
+                refused.push(format!("{name}: {why}"));
+                std::fs::write(&path, "").unwrap();
+            }
         }
     }
+    // Only those that come to no steady state on so small a drive.
+    assert!(refused.len() < ftls().len() / 2, "{refused:#?}");
+}
+
+/// A checkpoint for which there is no room, or no thread, is given up: the drive goes on, the one
+/// before it stays good, and another is written when there is room.
+#[test]
+fn one_that_cannot_be_written_is_given_up() {
+    let folder = common::fast_folder();
+    let path = folder.path().join("image");
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"}));
+    for (why, sync) in [(Starved::Room, true), (Starved::Room, false), (Starved::Threads, false)] {
+        for again in [false, true] {
+            let what = format!("{why:?}, {sync}, {again}");
+            let mut model = used(&path, &config);
+            let mut drive = Drive::open(&path, sync).unwrap().0;
+            drive.checkpoint_every(EVERY);
+            drive.starve_checkpoints(Some(why));
+            let mut rng = Pcg64Mcg::seed_from_u64(6);
+            let bytes = Bytes::open(&path);
+            let before = bytes.newest_checkpoint();
+            (0..200).for_each(|_| model.step(&mut drive, &mut rng).unwrap());
+            assert!(drive.checkpoint_failure().is_some(), "{what}");
+            assert_eq!(bytes.newest_checkpoint(), before, "{what}");
+            if again {
+                drive.starve_checkpoints(None);
+                // Without `sync`, a thread has to come to its end meanwhile.
+                for _ in 0..2000 {
+                    model.step(&mut drive, &mut rng).unwrap();
+                    if drive.checkpoint_failure().is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(drive.checkpoint_failure(), None, "{what}");
+                assert_ne!(bytes.newest_checkpoint(), before, "{what}");
+            }
+            drive.close().unwrap();
+            model.flushed();
+            compare(&path, &config, &what);
+            model.power_was_cut(&mut Drive::open(&path, false).unwrap().0);
+        }
+    }
+}
+
+/// What the host's disk has lost does not come back with the power: from then on nothing is
+/// promised to last, and a power cut by order is refused.
+#[test]
+fn a_disk_that_has_lost_something_promises_nothing_more() {
+    let folder = common::fast_folder();
+    let path = folder.path().join("image");
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"}));
+    used(&path, &config);
+    let mut drive = Drive::open(&path, true).unwrap().0;
+    assert_eq!(drive.refuses_power_cut(), None);
+    Host::write(&mut drive, 0, &[3; 4096], true).unwrap();
+    drive.fail_sync();
+    drive.sync().unwrap_err();
+    assert!(drive.refuses_power_cut().unwrap().contains("has lost"));
+    // Whoever cuts the power all the same has no drive.
+    let why = drive.lose_power(&path, true).unwrap_err().to_string();
+    assert!(why.contains("has lost"), "{why}");
 }
 
 /// Without `--sync` a thread waits for the host's disk, and the checkpoint counts when it has.

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::bytes::{BLOCKS, Bytes, CONFIG, seal};
+use crate::common::bytes::{BLOCKS, Bytes, CHECKPOINTS, CONFIG, DATA, RECORDS, seal};
 use crate::common::{Host, Model, config, ftls};
 use eraseblock_core::support::ids::{BlockId, Lpn, Ppn};
 use eraseblock_serve::{Damage, Drive};
@@ -132,6 +132,24 @@ fn of_the_configuration() {
         let said = Drive::open(&path, false).unwrap_err().to_string();
         assert!(said.contains("that of another drive"), "{said}");
     }
+    // One for which nobody has memory: everything else lies as much later, as it would.
+    let more = 2_u64 << 30;
+    let mut superblock = whole[..4096].to_vec();
+    superblock[28..32].copy_from_slice(&(length as u32 + more as u32).to_le_bytes());
+    for at in [BLOCKS, RECORDS, DATA, 72, CHECKPOINTS].map(|at| at as usize) {
+        let area = u64::from_le_bytes(superblock[at..at + 8].try_into().unwrap());
+        superblock[at..at + 8].copy_from_slice(&(area + more).to_le_bytes());
+    }
+    seal(&mut superblock);
+    bytes.put(0, &superblock);
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(more + (64 << 20))
+        .unwrap();
+    let said = Drive::open(&path, false).unwrap_err().to_string();
+    assert!(said.contains("at most 1048576 can be"), "{said}");
 }
 
 /// What is being made has no name yet, and nothing is left of what could not be made.

@@ -10,6 +10,7 @@ use crate::common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::common::bytes::{BLOCKS, Bytes, CONFIG, RECORDS, seal};
 use crate::common::{Host, Model, config, ftls, one_shot};
@@ -120,41 +121,68 @@ fn damage(image: &mut [u8], fields: &[Field], config_at: usize, rng: &mut Pcg64M
     }
 }
 
-/// How many damaged images: more in a soak.
-fn images() -> u32 {
-    std::env::var("ERASEBLOCK_SOAK").ok().and_then(|n| n.parse().ok()).unwrap_or(30)
+/// What the environment says, as a number.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 
+/// Memory that this process has now, in KiB, where the system says so.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0 kB");
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Some of each drive, and where there is time others of all of them, for as many seconds as
+/// `ERASEBLOCK_FUZZ_SECONDS` says.
 #[test]
+#[expect(clippy::print_stderr, reason = "a soak says how far it is")]
 fn no_image_is_too_damaged() {
+    const SLOW: Duration = Duration::from_secs(20);
     let folder = common::fast_folder();
     let path = folder.path().join("image");
     let plain = ftls()
         .into_iter()
         .map(|(name, ftl)| (name, config(&ftl, json!({"scheme": "lru", "size": "48 KiB"}))));
     let unit = one_shot(config(&json!("page"), json!({"scheme": "lru", "size": "48 KiB"})));
-    let (mut opened, mut panicked) = (0, vec![]);
-    for (name, config) in plain.chain([("page, one-shot".to_owned(), unit)]) {
-        for clean in [true, false] {
-            let whole = used(&path, &config, clean);
+    let drives: Vec<_> = plain.chain([("page, one-shot".to_owned(), unit)]).collect();
+    let images = number("ERASEBLOCK_SOAK").unwrap_or(30);
+    let seconds = number("ERASEBLOCK_FUZZ_SECONDS").map(Duration::from_secs);
+    let begun = Instant::now();
+    let (mut all, mut opened, mut wrong) = (0, 0, vec![]);
+    let mut first_round = None;
+    for round in 0.. {
+        for ((name, config), clean) in drives.iter().flat_map(|one| [(one, true), (one, false)]) {
+            let whole = used(&path, config, clean);
             let fields = fields(&path, &whole);
             let config_at = Bytes::open(&path).area(CONFIG) as usize;
-            for seed in 0..u64::from(images()) {
+            for seed in round * images..(round + 1) * images {
                 let mut rng = Pcg64Mcg::seed_from_u64(seed);
                 let mut image = whole.clone();
                 for _ in 0..rng.random_range(1..4) {
                     damage(&mut image, &fields, config_at, &mut rng);
                 }
                 std::fs::write(&path, &image).unwrap();
+                let start = Instant::now();
                 let used = catch_unwind(AssertUnwindSafe(|| use_it(&path)));
                 if used.is_err() {
-                    panicked.push(format!("{name}, {clean}, {seed}"));
+                    wrong.push(format!("{name}, {clean}, {seed}: a panic"));
+                } else if start.elapsed() > SLOW {
+                    wrong.push(format!("{name}, {clean}, {seed}: {:?}", start.elapsed()));
                 }
-                opened += u32::from(used.unwrap_or_default());
+                (all, opened) = (all + 1, opened + u32::from(used.unwrap_or_default()));
             }
         }
+        let (now, before) = (resident(), *first_round.get_or_insert_with(resident));
+        assert!(now < 2 * before + (64 << 10), "{before} KiB have grown to {now}");
+        let Some(seconds) = seconds else { break };
+        let at = begun.elapsed();
+        eprintln!("{all} images in {} s, {opened} opened, {now} KiB: {wrong:?}", at.as_secs());
+        if at >= seconds {
+            break;
+        }
     }
-    assert_eq!(panicked, [""; 0]);
+    assert_eq!(wrong, [""; 0]);
     assert!(opened > 100, "most damage to dead pages is not in the way: {opened}");
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Host;
 
 /// What a client and its server speak through.
-trait Wire: Read + Write + Send {}
+pub trait Wire: Read + Write + Send {}
 impl<T: Read + Write + Send> Wire for T {}
 
 /// A connection with structured replies.
@@ -47,14 +47,16 @@ impl Client {
         Self { stream: Box::new(encrypt(stream)), ..client }.choose()
     }
 
-    fn greet(stream: impl Wire + 'static) -> Result<Self, String> {
+    /// Says no more than that it has come.
+    pub fn greet(stream: impl Wire + 'static) -> Result<Self, String> {
         let mut client = Self { stream: Box::new(stream), size: 0, cookie: 0 };
         client.take(18)?;
         client.send(&3u32.to_be_bytes())?;
         Ok(client)
     }
 
-    fn choose(self) -> Result<Self, String> {
+    /// Chooses the export.
+    pub fn choose(self) -> Result<Self, String> {
         let mut client = self;
         client.option(8, b"")?;
         client.option(10, b"\0\0\0\0\0\0\0\x01\0\0\0\x0fbase:allocation")?;

@@ -2,10 +2,17 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
-use super::common::Host as _;
-use super::common::client::{READ, WRITE};
+use eraseblock_serve::Drive;
+#[cfg(target_os = "linux")]
+use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
+use serde_json::json;
+
+use super::common::client::{Client, READ, STATUS, WRITE};
+use super::common::{Host as _, config};
 use super::{Server, image};
 
 /// More than there may be clients.
@@ -18,6 +25,14 @@ impl Server {
         let status = status.unwrap_or_default();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");
         peak.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Seconds of a processor that it has taken.
+    #[cfg(target_os = "linux")]
+    fn processor(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
+        let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+        fields.skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
     }
 
     /// A client that has been told that it may begin TLS, or has not come so far.
@@ -60,6 +75,112 @@ fn a_crowd_that_never_ends_its_handshake_keeps_nobody_out() {
     let taken = server.peak() - before;
     assert!(taken < 100 << 10, "{taken} KiB more for {} in handshake", crowd.len());
     drop(crowd);
+    assert!(server.end().success());
+}
+
+/// Who has just come is not pushed out by others, however many come: those who find no place wait.
+#[test]
+fn a_crowd_pushes_nobody_out_who_is_quick() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(&image(folder.path(), "page"));
+    drop(server.client());
+    // On a machine that does other things it may take too long for once.
+    let stays = (0..5).any(|_| {
+        let honest = UnixStream::connect(&server.socket).unwrap();
+        let honest = Client::greet(honest).unwrap();
+        let crowd: Vec<_> =
+            (0..CROWD).filter_map(|_| UnixStream::connect(&server.socket).ok()).collect();
+        // The last one for whom there is a place, and time for those behind it.
+        (&crowd[62]).read_exact(&mut [0; 18]).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        honest.choose().and_then(|mut client| client.flush()).is_ok()
+    });
+    assert!(stays);
+    server.client().flush().unwrap();
+    assert!(server.end().success());
+}
+
+/// The system has no file handle left for one more client: those that are there go on, the
+/// server does not spin, and who waits gets in when there is one, with nobody else coming or going.
+#[cfg(target_os = "linux")]
+#[test]
+fn clients_for_whom_there_is_no_file_handle_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "page");
+    let mut server = Server::start_with(&path, "control");
+    let mut first = server.client();
+    let pid = rustix::process::Pid::from_child(&server.process);
+    let limit = |most| prlimit(Some(pid), Resource::Nofile, most).unwrap();
+    let none = Rlimit { current: Some(3), maximum: getrlimit(Resource::Nofile).maximum };
+    let usual = limit(none);
+    let mut last = UnixStream::connect(&server.socket).unwrap();
+    last.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(last.read_exact(&mut [0; 18]).is_err(), "there was a handle for it");
+    // The control socket may have one reserved, and has none after that.
+    let mut order = UnixStream::connect(path.with_extension("ctl")).unwrap();
+    order.write_all(b"{\"order\": \"stats\"}\n").unwrap();
+    first.write(0, &[1; 4096], true).unwrap();
+    let before = server.processor();
+    std::thread::sleep(Duration::from_secs(1));
+    let used = server.processor() - before;
+    assert!(used < 0.1, "{used} s of processor in a second in which nothing comes");
+    limit(usual);
+    last.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert!(last.read_exact(&mut [0; 18]).is_ok(), "it waits for ever");
+    order.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut said = String::new();
+    order.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("{\"done\""), "{said}");
+    first.flush().unwrap();
+    assert!(server.end().success());
+}
+
+/// To look which bytes of a large drive are allocated is work; others do not wait for as much of it
+/// as one client has asked for.
+#[test]
+fn questions_for_what_is_allocated_leave_others_their_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large");
+    let mut large =
+        serde_json::to_value(config(&json!("page"), json!({"scheme": "lru", "size": "64 KiB"})))
+            .unwrap();
+    (large["nand"]["pages_per_block"], large["nand"]["blocks_per_plane"]) =
+        (512.into(), 160.into());
+    large["ftl"]["exported"] = "512 MiB".into();
+    Drive::create(&path, &serde_json::from_value(large).unwrap()).unwrap();
+    let mut server = Server::start(&path);
+    let (mut curious, mut other) = (server.client(), server.client());
+    let answered = AtomicU64::new(0);
+    let ends = AtomicBool::new(false);
+    let mut between: Vec<u64> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // So many are always on their way that none is waited for.
+            for n in 0_u64.. {
+                curious.ask((STATUS, 0), 0, 512 << 20, &[]).unwrap();
+                if n >= 200 {
+                    curious.answer().unwrap();
+                    answered.fetch_add(1, Relaxed);
+                }
+                if ends.load(Relaxed) {
+                    break;
+                }
+            }
+        });
+        while answered.load(Relaxed) < 100 {
+            std::thread::yield_now();
+        }
+        let between = (0..41).map(|_| {
+            let before = answered.load(Relaxed);
+            other.read(0, &mut [0; 512]).unwrap();
+            answered.load(Relaxed) - before
+        });
+        let between = between.collect();
+        ends.store(true, Relaxed);
+        between
+    });
+    between.sort_unstable();
+    assert!(between[20] < 32, "{between:?} answers of another client's before one");
+    drop(curious);
     assert!(server.end().success());
 }
 

@@ -119,7 +119,9 @@ fn only_clients_whose_certificate_is_signed_are_let_in() {
     client.write(0, &[1; 4096], true).unwrap();
     for own in [None, Some("stranger")] {
         let why = server.encrypted_client(own).err().expect("it has no certificate that counts");
-        assert!(why.contains("alert"), "{own:?}: {why}");
+        // It may be writing when the server hangs up, and not hear why.
+        let refused = ["alert", "Broken pipe", "reset"].iter().any(|said| why.contains(said));
+        assert!(refused, "{own:?}: {why}");
     }
     // The others were served all the time.
     let mut found = [0; 4096];

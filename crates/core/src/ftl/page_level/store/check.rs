@@ -2,6 +2,7 @@
 
 use super::Store;
 use crate::nand::Flash;
+use crate::support::ahead::in_groups;
 use crate::support::ids::Ppn;
 
 impl Store {
@@ -11,6 +12,27 @@ impl Store {
     /// # Errors
     /// What does not agree.
     pub fn check(&self, flash: &Flash, lies: impl Fn(u32, Ppn) -> bool) -> Result<u32, String> {
+        let owner = |ppn: Ppn| self.reverse[ppn.index()];
+        let strays = |ppn: Ppn| u32::from(!lies(owner(ppn), ppn));
+        let mut stray = None;
+        // They are looked up together: each lies anywhere in the owner's table.
+        let valid = self.geometry.all_pages().filter(|ppn| self.valid.get(ppn.index()));
+        in_groups(
+            &mut stray,
+            valid,
+            |_, ppn| strays(ppn),
+            |stray, ppn| {
+                if stray.is_none() && strays(ppn) > 0 {
+                    *stray = Some(ppn);
+                }
+            },
+        );
+        if let Some(ppn) = stray {
+            return Err(format!(
+                "page store: physical page {ppn} is valid, but its owner {} lies elsewhere",
+                owner(ppn)
+            ));
+        }
         let mut valid_of = vec![0u16; self.valid_of.len()];
         for ppn in self.geometry.all_pages() {
             if !self.valid.get(ppn.index()) {
@@ -18,12 +40,6 @@ impl Store {
             }
             let (block, page) = self.geometry.split(ppn);
             valid_of[block.index()] += 1;
-            let owner = self.reverse[ppn.index()];
-            if !lies(owner, ppn) {
-                return Err(format!(
-                    "page store: physical page {ppn} is valid, but its owner {owner} lies elsewhere"
-                ));
-            }
             let pending = || {
                 self.open.iter().any(|open| {
                     open.block == block && page + open.pending.len() as u32 >= open.page

@@ -7,8 +7,9 @@ use super::{DATA, Open, Store};
 use crate::ftl::context::{Cx, Label};
 use crate::ftl::pool::Pool;
 use crate::nand::media::{Content, Media, PageState};
-use crate::nand::{Cause, JoinId, Role};
+use crate::nand::{Cause, JoinId, Oob, Role};
 use crate::support::NONE;
+use crate::support::ahead::in_groups;
 use crate::support::ids::{BlockId, LogicalBlock, Ppn};
 
 impl Table {
@@ -20,21 +21,24 @@ impl Table {
         // not begin anew.
         let order = |ppn: u32| media.oob(Ppn(ppn)).map(|oob| (oob.seq, oob.opened));
         let mut tombstones = BTreeMap::new();
-        for (ppn, oob) in media.records() {
-            match oob.content {
-                Content::Host => {
-                    let best = self.map.get(oob.lpn.index());
-                    if best == NONE || Some((oob.seq, oob.opened)) > order(best) {
-                        self.map.set(oob.lpn.index(), ppn.0);
-                    }
+        let look = |table: &Self, (_, oob): (Ppn, &Oob)| {
+            if oob.content == Content::Host { table.map.get(oob.lpn.index()) } else { 0 }
+        };
+        in_groups(self, media.records(), look, |table, (ppn, oob)| match oob.content {
+            // Nothing that the host writes is as old as this.
+            Content::Host if oob.seq == 0 => {}
+            Content::Host => {
+                let best = table.map.get(oob.lpn.index());
+                if best == NONE || Some((oob.seq, oob.opened)) > order(best) {
+                    table.map.set(oob.lpn.index(), ppn.0);
                 }
-                Content::Tombstone => {
-                    let latest = tombstones.entry((oob.seq, oob.lpn)).or_insert((0, ppn));
-                    *latest = (*latest).max((oob.opened, ppn));
-                }
-                _ => {}
             }
-        }
+            Content::Tombstone => {
+                let latest = tombstones.entry((oob.seq, oob.lpn)).or_insert((0, ppn));
+                *latest = (*latest).max((oob.opened, ppn));
+            }
+            _ => {}
+        });
         // Where each page's last tombstone is in the order of writes.
         let mut dead = vec![0u64; if tombstones.is_empty() { 0 } else { self.map.len() }];
         for &(seq, list) in tombstones.keys() {
@@ -44,18 +48,17 @@ impl Table {
                 }
             }
         }
-        for lpn in 0..self.map.len() {
+        for (lpn, &dead) in dead.iter().enumerate().filter(|&(_, &dead)| dead > 0) {
             let ppn = self.map.get(lpn);
-            if ppn == NONE {
-                continue;
-            }
-            let seq = order(ppn).map_or(0, |(seq, _)| seq);
-            if seq > dead.get(lpn).copied().unwrap_or(0) {
-                store.adopt(Ppn(ppn), lpn as u32);
-            } else {
+            let stays = ppn != NONE && order(ppn).is_some_and(|(seq, _)| seq > dead);
+            if !stays {
                 self.map.set(lpn, NONE);
             }
         }
+        let mapped = (0..self.map.len()).map(|lpn| (lpn as u32, self.map.get(lpn)));
+        let mapped = mapped.filter(|&(_, ppn)| ppn != NONE);
+        let look = |store: &Store, (_, ppn)| store.owner_of(Ppn(ppn));
+        in_groups(store, mapped, look, |store, (lpn, ppn)| store.adopt(Ppn(ppn), lpn));
         // A tombstone is kept while it is the last word on one of its pages.
         for (ppn, oob) in media.records().filter(|(_, oob)| oob.content == Content::Tombstone) {
             if tombstones[&(oob.seq, oob.lpn)].1 != ppn {
@@ -88,6 +91,11 @@ impl Store {
         self.valid.set(ppn.index());
         self.valid_of[block.index()] += 1;
         self.units[self.geometry.unit_of(block).index()].valid += 1;
+    }
+
+    /// Whose page is at `ppn`, if one that is valid is.
+    fn owner_of(&self, ppn: Ppn) -> u32 {
+        self.reverse[ppn.index()]
     }
 
     /// Erases what holds nothing valid, and finds the blocks that go on being written: in each unit
