@@ -80,12 +80,18 @@ impl Experiment {
     pub(crate) const SWITCHED: [Metric; 3] =
         [Metric::Bounds, Metric::Patterns, Metric::ServiceTimes];
 
-    /// The metrics that it asks for.
+    /// The metrics that it asks for, each once.
     pub(crate) fn asked_metrics(&self) -> impl Iterator<Item = Metric> {
         let on = [self.bounds, self.patterns, self.service_times];
         let switched = Self::SWITCHED.into_iter().zip(on);
-        let switched = switched.filter_map(|(metric, on)| on.then_some(metric));
-        switched.chain(self.metrics.iter().copied())
+        let mut asked: Vec<Metric> =
+            switched.filter_map(|(metric, on)| on.then_some(metric)).collect();
+        for &metric in &self.metrics {
+            if !asked.contains(&metric) {
+                asked.push(metric);
+            }
+        }
+        asked.into_iter()
     }
 
     /// The drive alone.

@@ -65,6 +65,9 @@ fn all_ways_find_the_same() {
     let untimed = [&all[..2], &all[3..], &["host.replay=untimed"]].concat();
     let followed = bounds(base, &untimed, Way::Followed);
     assert_eq!(bounds(base, &untimed, Way::Alone), followed);
+    // Asked for twice they are the same.
+    let twice = [&untimed[..], &["metrics=[bounds]"]].concat();
+    assert_eq!(bounds(base, &twice, Way::Alone), followed);
     assert_eq!(bounds(base, &untimed, Way::Together), followed);
 }
 
@@ -78,6 +81,8 @@ fn a_drive_that_wears_out_has_the_same_ones() {
     let followed = bounds(base, &worn, Way::Followed);
     assert_eq!(bounds(base, &worn, Way::Alone), followed);
     assert_eq!(bounds(base, &worn, Way::Together), followed);
+    let listed = [&worn[..], &["bounds=false", "metrics=[bounds]"]].concat();
+    assert_eq!(bounds(base, &listed, Way::Together), followed);
     assert_ne!(bounds(base, &worn[1..], Way::Together), followed, "it has not worn out");
 }
 

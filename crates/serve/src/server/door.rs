@@ -75,9 +75,10 @@ impl Door {
     }
 
     /// Lets in who waits, as far as there is a place for them. The system tells once that somebody
-    /// has come: who is left outside is remembered.
+    /// has come: who is left outside is remembered. However many come, those who are inside have their
+    /// turn in between.
     pub fn admit(&mut self, clients: &mut Vec<Option<Client>>, registry: &Registry) {
-        loop {
+        for _ in 0..MOST_CLIENTS {
             let place = find(clients, Instant::now());
             if let Place::Later(at) = place {
                 self.again = Some(at);
@@ -100,15 +101,21 @@ impl Door {
             }
             clients[place] = self.client(stream, (registry, Token(place)));
         }
+        self.again = Some(Instant::now());
     }
 
     /// Lets nobody in any more: those who come hear so.
     pub fn refuse(&mut self) {
-        while self.accept().is_some() {}
+        for _ in 0..MOST_CLIENTS {
+            if self.accept().is_none() {
+                return;
+            }
+        }
+        self.again = Some(Instant::now());
     }
 
     fn accept(&mut self) -> Option<Stream> {
-        loop {
+        for _ in 0..MOST_CLIENTS {
             let why = match self.listener.accept() {
                 Ok(socket) => return Some(Stream::new(socket)),
                 Err(why) => why.kind(),
@@ -127,6 +134,8 @@ impl Door {
                 }
             }
         }
+        self.again = Some(Instant::now());
+        None
     }
 
     fn client(&mut self, mut stream: Stream, at: (&Registry, Token)) -> Option<Client> {

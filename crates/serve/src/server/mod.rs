@@ -338,11 +338,12 @@ impl Server {
                     }
                 }
             }
-            if come {
-                self.admit();
-            }
             for place in 0..self.clients.len() {
                 self.listen_to(place);
+            }
+            // Who has said something in its handshake is heard before its time counts as over.
+            if come {
+                self.admit();
             }
             if ordered {
                 self.obey();
