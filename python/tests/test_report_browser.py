@@ -56,8 +56,13 @@ def save(browser: webdriver.Chrome, card: str, kind: str, folder: Path) -> Path:
     menu = f"{card} .tools:has([data-save={kind}])"
     press(browser, f"{menu} summary")
     press(browser, f"{menu} [data-save={kind}]")
-    until(lambda: bool({path for path in folder.iterdir() if path.suffix == f".{kind}"} - before))
-    [path] = set(folder.iterdir()) - before
+
+    def saved() -> set[Path]:
+        """What has come. The browser may still be removing what it wrote first, under another name."""
+        return {path for path in folder.iterdir() if path.suffix == f".{kind}"} - before
+
+    until(lambda: bool(saved()))
+    [path] = saved()
     until(lambda: path.stat().st_size > 0)
     return path
 
