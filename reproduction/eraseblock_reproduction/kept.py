@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ class Kept:
 
     def __init__(self, folder: Path | None, name: str, *, fresh: bool) -> None:
         self._path = None if folder is None else folder / name
+        self._writing = threading.Lock()
         self.known: dict[str, Any] = {}
         if self._path is None or folder is None:
             return
@@ -33,6 +35,12 @@ class Kept:
             )
         if fresh:
             self.known = {}
+
+    def keep(self, key: str, entry: object) -> None:
+        """Know one more, and keep all for the next time. Threads may call it at once."""
+        with self._writing:
+            self.known[key] = entry
+            self.write()
 
     def write(self) -> None:
         """Keep them for the next time."""

@@ -34,11 +34,11 @@ def serve(plan: Plan, handling: Handling, caller: Caller) -> None:
 
         def ended(index: int, result: Result) -> None:
             try:
-                kept.known[todo[index]] = slim(result())
+                played = slim(result())
             except EraseblockError as error:
                 errors[todo[index]] = str(error)
             else:
-                kept.write()
+                kept.keep(todo[index], played)
             if watcher is not None:
                 watcher.finished(index)
 
