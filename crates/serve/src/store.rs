@@ -97,8 +97,16 @@ impl Store {
         self.checkpoints.give_up()
     }
 
+    /// Waits for a sync that a checkpoint has begun; the checkpoint is given up, and comes again. Where the
+    /// host's disk has not taken what was written, that is a fault of it.
+    pub fn let_sync_end(&mut self) {
+        let ended = self.checkpoints.give_up();
+        self.note(ended);
+    }
+
     /// Begins with an image that holds `contents`; the medium for the drive. With `sync`, what is
-    /// stored is never only where it is going to be erased. What is in RAM stays there.
+    /// stored is never only where it is going to be erased. What is in RAM stays there. Before anything
+    /// else is asked of it, [`Self::find_places`] has to follow.
     pub fn restart(&mut self, contents: Contents, state: State, sync: bool) -> Media {
         let layout = *self.image.layout();
         let Contents { media, found, entries, last_steps, kept, checkpoints, .. } = contents;
@@ -112,15 +120,19 @@ impl Store {
         self.state = state;
         self.unsure = sync.then(BTreeMap::new);
         self.fault = None;
+        media
+    }
+
+    /// Where everything is that has been found.
+    pub fn find_places(&mut self, media: &Media) {
         let look = |store: &Self, (_, oob): (Ppn, &Oob)| {
             let is_host = oob.content == Content::Host;
             let place = if is_host { store.places[oob.lpn.index()] } else { Ppn::NONE };
             if place.is_none() { 0 } else { media.oob(place).map_or(0, |before| before.version) }
         };
         in_groups(self, media.records(), look, |store, (ppn, oob)| {
-            store.note_stored(ppn, oob, &media);
+            store.note_stored(ppn, oob, media);
         });
-        media
     }
 
     /// What is in RAM is of no use any more.
