@@ -65,6 +65,8 @@ const MOST_HELD: usize = 256 << 20;
 /// Requests that a client may put before it is the next one's turn: some are answered at once, and
 /// would never fill the drive. Those that are much work count as several.
 const AT_ONCE: u32 = 64;
+/// So many answers are sent to a client before others are found: it asks for more while the server goes on.
+const AT_A_TIME: u32 = 8;
 /// Clients get this long to take their last answers.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -537,6 +539,7 @@ impl Server {
             let client = self.clients[whose.place].as_mut().filter(|c| c.birth == whose.birth);
             let Some(client) = client else { continue };
             client.under_way -= 1;
+            client.unsent += 1;
             client.reading -= read_bytes(&request);
             let connection = &mut client.connection;
             match said {
@@ -555,6 +558,9 @@ impl Server {
                         connection.failed(&request, errno(&why));
                     }
                 }
+            }
+            if client.unsent >= AT_A_TIME {
+                client.write();
             }
         }
         if self.answers.is_empty() {
