@@ -124,7 +124,7 @@ fn a_busy_drive_leaves_a_part_of_the_processor_to_others() {
 /// Whoever came first and asks for more than the drive can take leaves room to those who came later.
 #[test]
 fn clients_that_wait_for_room_have_it_in_turn() {
-    const MANY: usize = 8000;
+    const MANY: usize = 20_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("paced");
     paced(&path);
@@ -151,12 +151,12 @@ fn clients_that_wait_for_room_have_it_in_turn() {
             std::thread::yield_now();
         }
         let before = answered.load(Relaxed);
-        for _ in 0..10 {
+        for _ in 0..3 {
             modest.read(0, &mut [0; 512]).unwrap();
         }
         (before, answered.load(Relaxed))
     });
-    assert!(after < before + 2000, "{} others were answered meanwhile", after - before);
+    assert!(after < before + MANY / 2, "{} others were answered meanwhile", after - before);
 }
 
 /// Many trims of much are many turns of others.
