@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from eraseblock import EraseblockError
+from eraseblock.toolkit import engine
 from eraseblock_reproduction.question.printed import SIZES, SYNTHETIC, TRACES
 from eraseblock_reproduction.question.readings import SUPPORTED
 from eraseblock_reproduction.question.search import Found, best, load, told
@@ -35,7 +36,7 @@ def judged(searched: Path, stored: Path, many: int, thresholds: int) -> Iterator
                 continue
             also: Sequence[int | str] = STATIC if place < thresholds else ()
             lines: list[Found] = []
-            key = {"number": chosen["number"], "trace": trace.name}
+            key = {"number": chosen["number"], "engine": engine(), "trace": trace.name}
             try:
                 ran = cells(chosen["reading"], trace, SIZES, REQUESTS[trace.name], ["dynamic", *also])
                 lines = [

@@ -37,7 +37,7 @@ def written(searched: Sequence[Found], judged: Sequence[Found]) -> str:
     """The page."""
     ran = [one for one in searched if "orders" in one]
     costs = next(bounds.readings())
-    straddling = replace(costs, pages=2.69)
+    straddling, times = replace(costs, pages=2.69), replace(costs, to_hbm=3.68, to_fab=2.75)
     by = _by_reading(judged)
     return Template(asset("templates", "hbm-question.md", PACKAGE)).substitute(
         answer=_answer(ran, by),
@@ -45,7 +45,9 @@ def written(searched: Sequence[Found], judged: Sequence[Found]) -> str:
         printed=bounds.BPLRU_MS,
         length=f"{bounds.least_length(costs):.1f}",
         straddling=f"{bounds.least_bplru_ms(straddling, bounds.read_pages(straddling, 1)):.2f}",
+        times=f"{bounds.least_bplru_ms(times, bounds.read_pages(times, 1)):.2f}",
         bounds=_bounds(),
+        exchange=f"{bounds.least_exchange_hits(costs):.0%}",
         tried=len(searched),
         requests=f"{searched[0]['requests']:,}",
         choices=len(CHOICES),
@@ -58,6 +60,7 @@ def written(searched: Sequence[Found], judged: Sequence[Found]) -> str:
         judged=_judged(by),
         failing=_failing(by),
         dynamic=_dynamic(judged),
+        engines=", ".join(sorted({one["engine"] for one in (*searched, *judged)})),
     )
 
 

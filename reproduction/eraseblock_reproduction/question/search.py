@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from eraseblock import EraseblockError
+from eraseblock.toolkit import engine
 from eraseblock_reproduction.question.printed import TRACES
 from eraseblock_reproduction.question.readings import SUPPORTED, Reading, changed, drawn
 from eraseblock_reproduction.question.trials import Cell, cells
@@ -59,7 +60,7 @@ def best(found: list[Found], many: int) -> list[Found]:
 
 
 def _tried(number: int, reading: Reading, requests: int) -> Found:
-    one: Found = {"number": number, "requests": requests, "reading": reading}
+    one: Found = {"number": number, "engine": engine(), "requests": requests, "reading": reading}
     try:
         (cell,) = cells(reading, FITTED_TO, [SIZE], requests)
     except EraseblockError as error:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import eraseblock as eb
+from eraseblock import run
 from eraseblock.toolkit import bytes_of
 from eraseblock_reproduction.question.printed import MEASURES, OTHERS, Trace
 from eraseblock_reproduction.question.readings import Reading, experiment
@@ -77,7 +77,7 @@ def cells(
     thresholds: Sequence[Any] = ("dynamic",),
 ) -> list[Cell]:
     """Run them, with two threads: a cell for each size."""
-    found = eb.run(experiment(reading, trace, sizes, requests, thresholds), jobs=2)
+    found = run(experiment(reading, trace, sizes, requests, thresholds), jobs=2)
     return [_cell(trace, size, [one for one in found if _size(one) == bytes_of(size)]) for size in sizes]
 
 
