@@ -13,6 +13,7 @@ from eraseblock_reproduction.question import bounds, page
 from eraseblock_reproduction.question.printed import SIZES, SYNTHETIC, TRACES
 from eraseblock_reproduction.question.readings import CHOICES, changed, drawn
 from eraseblock_reproduction.question.search import best, load, search
+from eraseblock_reproduction.question.supported import supported
 from eraseblock_reproduction.question.trials import Cell, cells
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,13 +100,13 @@ def test_orders_count_what_is_better_and_nothing_level() -> None:
 
 def test_a_search_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
-    assert len(list(search(whole, 6, 1_000, 1))) == 6
+    assert len(list(search(whole, 6, 3, 1_000, 1))) == 6
     parts.write_text(
         "".join(whole.read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8"
     )
-    assert len(list(search(parts, 6, 1_000, 1))) == 2
+    assert len(list(search(parts, 6, 3, 1_000, 1))) == 2
     assert load(parts) == load(whole)
-    assert not list(search(whole, 6, 1_000, 1))
+    assert not list(search(whole, 6, 3, 1_000, 1))
     ranked = best(load(whole), 6)
     assert [one["orders"] for one in ranked] == sorted((one["orders"] for one in ranked), reverse=True)
 
@@ -114,7 +115,9 @@ def test_the_page_is_what_is_stored() -> None:
     hbm = ROOT / "reproduction" / "hbm"
     searched, judged = load(hbm / "question-search.jsonl"), load(hbm / "question-judged.jsonl")
     folder = ROOT / "docs" / "papers"
-    text = page.written(searched, judged)
+    text = page.written(
+        searched, judged, supported(ROOT / "reproduction" / "experiments" / "hbm-four-workloads.csv")
+    )
     assert (folder / "hbm-question.md").read_text(encoding="utf-8") == text
     assert (folder / "hbm-question.csv").read_text(encoding="utf-8") == page.table(judged)
     assert len(text.encode()) <= 25_000

@@ -10,9 +10,11 @@ from cyclopts import App
 from eraseblock_reproduction.question import bounds, page
 from eraseblock_reproduction.question.judge import judged
 from eraseblock_reproduction.question.search import load, search
+from eraseblock_reproduction.question.supported import supported
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = ROOT / "reproduction" / "hbm"
+SUPPORTED = ROOT / "reproduction" / "experiments" / "hbm-four-workloads.csv"
 SEARCHED, JUDGED = HERE / "question-search.jsonl", HERE / "question-judged.jsonl"
 app = App(help="Is there one set of readings under which the figures of the HBM thesis hold together?")
 
@@ -28,9 +30,9 @@ def bounding() -> None:
 
 
 @app.command(name="search")
-def searching(readings: int = 120, requests: int = 25_000, seed: int = 1) -> None:
+def searching(readings: int = 87, drawn_first: int = 60, requests: int = 25_000, seed: int = 1) -> None:
     """Try readings on Financial with 1 MiB, and store what comes out."""
-    for one in search(SEARCHED, readings, requests, seed):
+    for one in search(SEARCHED, readings, drawn_first, requests, seed):
         sys.stdout.write(
             f"{one['number']}: {one.get('letters', one.get('refused'))} {one.get('deviation', '')}\n"
         )
@@ -38,7 +40,7 @@ def searching(readings: int = 120, requests: int = 25_000, seed: int = 1) -> Non
 
 
 @app.command(name="judge")
-def judging(many: int = 8, thresholds: int = 2) -> None:
+def judging(many: int = 3, thresholds: int = 1) -> None:
     """Judge the best of them on all traces and sizes, and store what comes out."""
     for one in judged(SEARCHED, JUDGED, many, thresholds):
         what = one.get("letters", one.get("refused"))
@@ -49,7 +51,7 @@ def judging(many: int = 8, thresholds: int = 2) -> None:
 @app.command(name="page")
 def paging(folder: Path = ROOT / "docs" / "papers") -> None:
     """Write the page of what is stored."""
-    page.write(folder, load(SEARCHED), load(JUDGED))
+    page.write(folder, load(SEARCHED), load(JUDGED), supported(SUPPORTED))
 
 
 if __name__ == "__main__":

@@ -5,17 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from math import log
+from math import inf, log
 from pathlib import Path
 from string import Template
 
 from eraseblock.toolkit import asset
 from eraseblock.toolkit import markdown_row as row
 from eraseblock_reproduction.question import bounds
-from eraseblock_reproduction.question.printed import MEASURES, OTHERS, SIZES, SYNTHETIC, TRACES
+from eraseblock_reproduction.question.printed import MEASURES, OTHERS, SIZES, TRACES
 from eraseblock_reproduction.question.readings import CHOICES, SUPPORTED
 from eraseblock_reproduction.question.search import Found
 
@@ -27,18 +27,20 @@ ALL = len(MEASURES) * len(OTHERS)
 NEAR, OFTEN = 1.5, 0.05
 
 
-def write(folder: Path, searched: Sequence[Found], judged: Sequence[Found]) -> None:
+def write(
+    folder: Path, searched: Sequence[Found], judged: Sequence[Found], supported: Sequence[Found]
+) -> None:
     """Write page and table into a folder."""
-    (folder / "hbm-question.md").write_text(written(searched, judged), encoding="utf-8")
+    (folder / "hbm-question.md").write_text(written(searched, judged, supported), encoding="utf-8")
     (folder / "hbm-question.csv").write_text(table(judged), encoding="utf-8")
 
 
-def written(searched: Sequence[Found], judged: Sequence[Found]) -> str:
+def written(searched: Sequence[Found], judged: Sequence[Found], supported: Sequence[Found]) -> str:
     """The page."""
     ran = [one for one in searched if "orders" in one]
     costs = next(bounds.readings())
     straddling, times = replace(costs, pages=2.69), replace(costs, to_hbm=3.68, to_fab=2.75)
-    by = _by_reading(judged)
+    by = _by_reading([*judged, *supported])
     return Template(asset("templates", "hbm-question.md", PACKAGE)).substitute(
         answer=_answer(ran, by),
         least=f"{bounds.least_bplru_ms(costs, bounds.read_pages(costs, 1)):.2f}",
@@ -47,19 +49,19 @@ def written(searched: Sequence[Found], judged: Sequence[Found]) -> str:
         straddling=f"{bounds.least_bplru_ms(straddling, bounds.read_pages(straddling, 1)):.2f}",
         times=f"{bounds.least_bplru_ms(times, bounds.read_pages(times, 1)):.2f}",
         bounds=_bounds(),
-        exchange=f"{bounds.least_exchange_hits(costs):.0%}",
+        exchange=f"{100 * bounds.least_exchange_hits(costs):.0f} %",
         tried=len(searched),
         requests=f"{searched[0]['requests']:,}",
         choices=len(CHOICES),
+        drawn=_supported(searched),
         refused=len(searched) - len(ran),
         orders=_orders(ran),
         nearest=f"{min(one['deviation'] for one in ran):.2f}",
         met=_met(ran),
         never=_never(ran),
-        supported=next((one["number"] for one in searched if one["reading"] == SUPPORTED), "none"),
         judged=_judged(by),
         failing=_failing(by),
-        dynamic=_dynamic(judged),
+        dynamic=_dynamic([*judged, *supported]),
         engines=", ".join(sorted({one["engine"] for one in (*searched, *judged)})),
     )
 
@@ -77,11 +79,11 @@ def table(judged: Sequence[Found]) -> str:
     return file.getvalue()
 
 
-def _by_reading(judged: Sequence[Found]) -> dict[int, list[Found]]:
+def _by_reading(judged: Sequence[Found]) -> dict[int | str, list[Found]]:
     """Cases of the random traces; the reading with most comparisons won comes first."""
-    by: dict[int, list[Found]] = defaultdict(list)
+    by: dict[int | str, list[Found]] = defaultdict(list)
     for one in judged:
-        if one["trace"] != SYNTHETIC.name:
+        if not one["static"]:
             by[one["number"]].append(one)
     return dict(sorted(by.items(), key=lambda item: -_ahead(item[1])))
 
@@ -90,7 +92,7 @@ def _ahead(cases: Sequence[Found]) -> int:
     return sum(one.get("orders", 0) for one in cases)
 
 
-def _answer(ran: Sequence[Found], by: Mapping[int, Sequence[Found]]) -> str:
+def _answer(ran: Sequence[Found], by: Mapping[int | str, Sequence[Found]]) -> str:
     whole = sum(one["orders"] == ALL for one in ran)
     asked = ALL * len(TRACES) * len(SIZES)
     most = max(_ahead(cases) for cases in by.values())
@@ -100,6 +102,11 @@ def _answer(ran: Sequence[Found], by: Mapping[int, Sequence[Found]]) -> str:
     )
     found += "1 MiB, to which they were fitted."
     return f"**{'Yes' if most == asked else 'None was found'}.** {found}"
+
+
+def _supported(searched: Sequence[Found]) -> int:
+    """The number of the reading that published counts support; those before it are drawn at random."""
+    return next(one["number"] for one in searched if one["reading"] == SUPPORTED)
 
 
 def _bounds() -> str:
@@ -136,44 +143,68 @@ def _orders(ran: Sequence[Found]) -> str:
     )
 
 
-def _ratios(one: Found) -> Iterator[tuple[str, bool]]:
-    """Each printed ratio of Financial, and whether this reading meets it."""
+@dataclass(frozen=True)
+class Stated:
+    """A number that is printed of HBM under Financial, and ours under one reading."""
+
+    name: str
+    printed: float
+    ours: float
+
+    @property
+    def off(self) -> float:
+        """By how much they differ, as a logarithm."""
+        return abs(log(self.ours / self.printed)) if 0 < self.ours < inf else inf
+
+    @property
+    def met(self) -> bool:
+        """Whether ours is near enough."""
+        return self.off <= log(NEAR)
+
+
+def _stated(one: Found) -> list[Stated]:
     schemes: Mapping[str, Mapping[str, float]] = one["schemes"]
-    for measure, by in TRACES["Financial"].ratios.items():
-        for other, printed in by.items():
-            ours, theirs = schemes["hbm"][measure], schemes[other][measure]
-            met = ours > 0 and theirs > 0 and abs(log(ours / theirs / printed)) <= log(NEAR)
-            yield f"{TOLD[measure]}, {printed:.2f} of {NAMES[other]}'s", met
-    yield "HBM's 0.12 ms", abs(log(max(schemes["hbm"]["response"], 1e-9) / bounds.HBM_MS)) <= log(NEAR)
+    hbm = schemes["hbm"]
+    return [
+        *(
+            Stated(
+                f"{TOLD[measure]}, {printed:.2f} of {NAMES[other]}'s",
+                printed,
+                hbm[measure] / schemes[other][measure] if schemes[other][measure] else inf,
+            )
+            for measure, by in TRACES["Financial"].ratios.items()
+            for other, printed in by.items()
+        ),
+        Stated("response time, 0.12 ms", bounds.HBM_MS, hbm["response"]),
+    ]
 
 
 def _met(ran: Sequence[Found]) -> str:
-    counts = Counter(name for one in ran for name, met in _ratios(one) if met)
-    names = dict(_ratios(ran[0]))
-    lines = [
-        row([f"printed for HBM, met within a factor of {NEAR}", f"readings of {len(ran)}"]),
-        "| --- | --- |",
-    ]
-    return "\n".join([*lines, *(row([name, str(counts[name])]) for name in names)])
+    title = f"printed for HBM: met within a factor of {NEAR}"
+    lines = [row([title, f"by, of {len(ran)} readings", "nearest of all"]), "| --- | --- | --- |"]
+    for of in zip(*(_stated(one) for one in ran), strict=True):
+        nearest = min(of, key=lambda one: one.off)
+        lines.append(row([of[0].name, str(sum(one.met for one in of)), f"{nearest.ours:.2f}"]))
+    return "\n".join(lines)
 
 
 def _never(ran: Sequence[Found]) -> str:
     sets: dict[str, set[int]] = defaultdict(set)
     for one in ran:
-        for name, met in _ratios(one):
-            if met:
-                sets[name].add(one["number"])
+        for stated in _stated(one):
+            if stated.met:
+                sets[stated.name].add(one["number"])
     often = {name: found for name, found in sets.items() if len(found) >= OFTEN * len(ran)}
     pairs = [(one, other) for one, other in combinations(often, 2) if not often[one] & often[other]]
-    most = max(sum(met for _, met in _ratios(one)) for one in ran)
-    lines = [f"One reading meets {most} of the {len(dict(_ratios(ran[0])))} together at most."]
+    most = max(sum(stated.met for stated in _stated(one)) for one in ran)
+    lines = [f"One reading meets {most} of the {len(_stated(ran[0]))} together at most."]
     if pairs:
-        lines[0] += f" Each met by {OFTEN:.0%} of the readings or more, and none of them meets both:"
+        lines[0] += f" Each met by {100 * OFTEN:.0f} % of the readings or more, and none of them meets both:"
         lines += ["", *(f"- *{one}*, and *{other}*" for one, other in pairs)]
     return "\n".join(lines)
 
 
-def _judged(by: Mapping[int, Sequence[Found]]) -> str:
+def _judged(by: Mapping[int | str, Sequence[Found]]) -> str:
     lines = [row(["reading", "trace", *SIZES, "in all"]), "| --- | --- |" + " --- |" * (len(SIZES) + 1)]
     for number, cases in by.items():
         for trace in TRACES:
@@ -194,7 +225,7 @@ def _letters(one: Found) -> str:
     return f"`{one['letters']}`" if one["trusted"] else "not trusted"
 
 
-def _failing(by: Mapping[int, Sequence[Found]]) -> str:
+def _failing(by: Mapping[int | str, Sequence[Found]]) -> str:
     told = [one for cases in by.values() for one in cases if "letters" in one]
     lines = [
         row(["", "buffer", *(NAMES[other] for other in OTHERS)]),
@@ -209,8 +240,8 @@ def _failing(by: Mapping[int, Sequence[Found]]) -> str:
 
 
 def _dynamic(judged: Sequence[Found]) -> str:
-    by: dict[int, list[bool]] = defaultdict(list)
+    by: dict[int | str, list[bool]] = defaultdict(list)
     for one in judged:
-        if one.get("dynamic_best") is not None:
+        if one["static"] and "schemes" in one:
             by[one["number"]].append(one["dynamic_best"])
-    return "\n".join(f"- reading {number}: {sum(best)} of {len(best)}" for number, best in by.items())
+    return "\n".join(f"- {number}: {sum(best)} of {len(best)}" for number, best in by.items())

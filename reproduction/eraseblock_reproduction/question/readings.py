@@ -55,6 +55,12 @@ CHOICES: Mapping[str, Sequence[Any]] = {
     "evict_order": ["evict-first", "touch-first"],
 }
 
+# Choices that one kind of trace does not know.
+IDLE = {
+    "zipf": {"recent_share", "recent_requests", "read_after_write", "write_after_read"},
+    "recent": {"theta_reads", "theta_writes", "shared"},
+}
+
 # What others print of the traces and of the simulator supports this one (docs/hbm-workloads.md).
 SUPPORTED: Reading = {
     **{name: values[0] for name, values in CHOICES.items()},
@@ -72,8 +78,9 @@ def drawn(random: Random) -> Reading:
 
 
 def changed(reading: Reading, random: Random) -> Reading:
-    """The same with one to four choices drawn anew."""
-    names = random.sample(sorted(CHOICES), random.randint(1, 4))
+    """The same with one to four choices drawn anew, of those that matter to its trace."""
+    matter = sorted(CHOICES.keys() - IDLE[reading["kind"]])
+    names = random.sample(matter, random.randint(1, 4))
     return reading | {name: _value(CHOICES[name], random) for name in names}
 
 

@@ -1,6 +1,6 @@
 """Searches readings for the figures of Financial with 1 MiB; `judge.py` tries what is found on all else.
 
-The first half of the readings is drawn at random; then comes the one that published counts support, and
+The first readings are drawn at random; then comes the one that published counts support, and
 changed ones of the best so far. Each has a random generator of its own, and is stored as it ends: the same
 command goes on where it was stopped.
 """
@@ -25,16 +25,16 @@ BEST = 8
 Found = dict[str, Any]
 
 
-def search(stored: Path, readings: int, requests: int, seed: int) -> Iterator[Found]:
+def search(stored: Path, readings: int, drawn_first: int, requests: int, seed: int) -> Iterator[Found]:
     """Try so many readings; those that are stored are not tried again."""
     found = load(stored)
     with stored.open("a", encoding="utf-8") as file:
         for number in range(len(found), readings):
             random = Random(f"{seed}-{number}")
             reading = drawn(random)
-            if number == readings // 2:
+            if number == drawn_first:
                 reading = SUPPORTED
-            elif number > readings // 2:
+            elif number > drawn_first:
                 reading = changed(random.choice(best(found, BEST))["reading"], random)
             one = _tried(number, reading, requests)
             file.write(json.dumps(one) + "\n")
@@ -54,9 +54,11 @@ def load(stored: Path) -> list[Found]:
 
 def best(found: list[Found], many: int) -> list[Found]:
     """Those in which HBM is ahead most often; of them, those whose ratios are nearest to the printed ones."""
-    return sorted(
-        (one for one in found if "orders" in one), key=lambda one: (-one["orders"], one["deviation"])
-    )[:many]
+    ran = (one for one in found if "orders" in one)
+    ranked = sorted(ran, key=lambda one: (-one["orders"], one["deviation"]))
+    # Some choices change nothing: of those with the same figures the first stands for all.
+    different = {json.dumps(one["schemes"]): one for one in reversed(ranked)}
+    return [one for one in ranked if different[json.dumps(one["schemes"])] is one][:many]
 
 
 def _tried(number: int, reading: Reading, requests: int) -> Found:
