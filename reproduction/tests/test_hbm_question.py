@@ -17,6 +17,7 @@ from eraseblock_reproduction.question.supported import supported
 from eraseblock_reproduction.question.trials import Cell, cells
 
 ROOT = Path(__file__).resolve().parents[2]
+FOUR = ROOT / "reproduction" / "experiments" / "hbm-four-workloads.csv"
 FINANCIAL = TRACES["Financial"]
 
 
@@ -111,13 +112,22 @@ def test_a_search_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert [one["orders"] for one in ranked] == sorted((one["orders"] for one in ranked), reverse=True)
 
 
+def test_the_supported_reading_is_that_of_its_experiment() -> None:
+    cases = supported(FOUR)
+    ahead = dict.fromkeys(("supported, 425 log blocks", "supported, 3 % log blocks"), 0)
+    for one in cases:
+        ahead[one["number"]] += 0 if one["static"] else one["orders"]
+    # docs/hbm-workloads.md: 34 + 27 + 18 + 17, and 33 + 26 + 25 + 25.
+    assert list(ahead.values()) == [96, 109]
+    best_of = [one["number"] for one in cases if one["static"] and one["dynamic_best"]]
+    assert [best_of.count(name) for name in ahead] == [3, 1]
+
+
 def test_the_page_is_what_is_stored() -> None:
     hbm = ROOT / "reproduction" / "hbm"
     searched, judged = load(hbm / "question-search.jsonl"), load(hbm / "question-judged.jsonl")
     folder = ROOT / "docs" / "papers"
-    text = page.written(
-        searched, judged, supported(ROOT / "reproduction" / "experiments" / "hbm-four-workloads.csv")
-    )
+    text = page.written(searched, judged, supported(FOUR))
     assert (folder / "hbm-question.md").read_text(encoding="utf-8") == text
     assert (folder / "hbm-question.csv").read_text(encoding="utf-8") == page.table(judged)
     assert len(text.encode()) <= 25_000

@@ -48,6 +48,7 @@ def readings() -> Iterator[Costs]:
     for name, read, write in (
         ("25 and 200 us and the bus (Table 4.2)", 0.125, 0.3),
         ("the array's time behind the bus", 0.1, 0.2),
+        ("the bus alone: chips work side by side", 0.1, 0.1),
         ("25 and 200 us, no bus", 0.025, 0.2),
     ):
         for merges in (False, True):

@@ -106,7 +106,8 @@ def _answer(ran: Sequence[Found], by: Mapping[int | str, Sequence[Found]]) -> st
 
 def _supported(searched: Sequence[Found]) -> int:
     """The number of the reading that published counts support; those before it are drawn at random."""
-    return next(one["number"] for one in searched if one["reading"] == SUPPORTED)
+    number: int = next(one["number"] for one in searched if one["reading"] == SUPPORTED)
+    return number
 
 
 def _bounds() -> str:
