@@ -130,11 +130,9 @@ def _answer(ran: Sequence[Found], by: Mapping[int | str, Sequence[Found]]) -> st
     drive = [one for one in by.get(f"{reading}, drive as stated", ()) if one["size"] == SIZES[0]]
     if drive and _ahead(drive) == at[SIZES[0]]:
         found += f". With {SIZES[0]} it is so, too, on the drive as the thesis and FlashSim state it: 3 % of "
-        found += (
-            "log blocks, the times of Table 4.2, three kinds of merges, charged to the request, flash warmed "
-        )
-        found += "by the trace, pads of what is stored. The leads are not those that are printed: in response time "
-        found += f"{_leads(drive)} over FAB and LB-CLOCK, for 10 to 76 %"
+        found += "log blocks, the times of Table 4.2, three kinds of merges, charged to the request, flash "
+        found += "warmed by the trace, pads of what is stored. The leads are not those that are printed: in "
+        found += f"response time {_leads(drive)} over FAB and LB-CLOCK, for 10 to 76 %"
     alone = at[SIZES[0]] == asked
     told = "With 1 MiB, the size of nearly all printed numbers, as to who is ahead: yes. " if alone else ""
     return f"**{told}For all sizes none was found.** {found}."
