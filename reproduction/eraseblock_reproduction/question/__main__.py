@@ -8,6 +8,7 @@ from pathlib import Path
 from cyclopts import App
 
 from eraseblock_reproduction.question import bounds, page
+from eraseblock_reproduction.question.hindsight import hindsight
 from eraseblock_reproduction.question.judge import judged
 from eraseblock_reproduction.question.search import load, search
 from eraseblock_reproduction.question.supported import supported
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 HERE = ROOT / "reproduction" / "hbm"
 SUPPORTED = ROOT / "reproduction" / "experiments" / "hbm-four-workloads.csv"
 SEARCHED, JUDGED = HERE / "question-search.jsonl", HERE / "question-judged.jsonl"
+HINDSIGHT = HERE / "question-hindsight.jsonl"
 app = App(help="Is there one set of readings under which the figures of the HBM thesis hold together?")
 
 
@@ -40,18 +42,26 @@ def searching(readings: int = 87, drawn_first: int = 60, requests: int = 25_000,
 
 
 @app.command(name="judge")
-def judging(many: int = 3, thresholds: int = 1) -> None:
+def judging(many: int = 2, thresholds: int = 1) -> None:
     """Judge the best of them on all traces and sizes, and store what comes out."""
     for one in judged(SEARCHED, JUDGED, many, thresholds):
-        what = one.get("letters", one.get("refused"))
+        what = one.get("letters", one.get("refused", one.get("dynamic_best")))
         sys.stdout.write(f"{one['number']} {one['trace']} {one['size']}: {what}\n")
+        sys.stdout.flush()
+
+
+@app.command(name="hindsight")
+def fitting_all(readings: int = 8, seed: int = 1) -> None:
+    """Put the best readings, then changed ones, to all traces at once, and store what comes out."""
+    for one in hindsight(SEARCHED, HINDSIGHT, readings, seed):
+        sys.stdout.write(f"{one['number']}: {one['orders']} {one['letters']}\n")
         sys.stdout.flush()
 
 
 @app.command(name="page")
 def paging(folder: Path = ROOT / "docs" / "papers") -> None:
     """Write the page of what is stored."""
-    page.write(folder, load(SEARCHED), load(JUDGED), supported(SUPPORTED))
+    page.write(folder, page.Stored(load(SEARCHED), load(JUDGED), load(HINDSIGHT), supported(SUPPORTED)))
 
 
 if __name__ == "__main__":

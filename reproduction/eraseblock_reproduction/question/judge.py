@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from eraseblock import EraseblockError
 from eraseblock.toolkit import engine
 from eraseblock_reproduction.question.printed import SIZES, SYNTHETIC, TRACES, Trace
+from eraseblock_reproduction.question.readings import STATED
 from eraseblock_reproduction.question.search import Found, best, load, told
 from eraseblock_reproduction.question.trials import cells
 
@@ -25,22 +25,18 @@ STATIC = (2, 4, 8, 64)
 
 
 def judged(searched: Path, stored: Path, many: int, thresholds: int) -> Iterator[Found]:
-    """The best readings on every trace at every size, then the first `thresholds` with static thresholds."""
-    readings = _with_traces_of_their_own(best(load(searched), sys.maxsize))[:many]
-    for reading in readings:
+    """The best readings everywhere, also on the drive as it is stated; then static thresholds."""
+    readings = best(load(searched), many)
+    stated = [
+        {"number": f"{one['number']}, drive as stated", "reading": one["reading"] | STATED}
+        for one in reversed(readings)
+    ]
+    for reading in (*readings, *stated):
         for trace in TRACES.values():
             yield from _stored(stored, reading, trace, static=False)
-    for reading in readings[:thresholds]:
+    for reading in (*readings[:thresholds], *stated[:thresholds]):
         for trace in (*TRACES.values(), SYNTHETIC):
             yield from _stored(stored, reading, trace, static=True)
-
-
-def _with_traces_of_their_own(found: Sequence[Found]) -> list[Found]:
-    """The first of those that are changed from one another: they have as many places."""
-    first: dict[int, Found] = {}
-    for one in found:
-        first.setdefault(one["reading"]["places"], one)
-    return list(first.values())
 
 
 def _stored(stored: Path, reading: Found, trace: Trace, *, static: bool) -> Iterator[Found]:
@@ -52,7 +48,10 @@ def _stored(stored: Path, reading: Found, trace: Trace, *, static: bool) -> Iter
     thresholds: Sequence[int | str] = ("dynamic", *STATIC) if static else ("dynamic",)
     try:
         ran = cells(reading["reading"], trace, SIZES, REQUESTS[trace.name], thresholds)
-        lines = [{**key, "size": cell.size, "dynamic_best": cell.dynamic_best, **told(cell)} for cell in ran]
+        lines = [
+            {**key, "size": cell.size, **({"dynamic_best": cell.dynamic_best} if static else told(cell))}
+            for cell in ran
+        ]
     except EraseblockError as error:
         lines = [{**key, "size": size, "refused": str(error)} for size in SIZES]
     with stored.open("a", encoding="utf-8") as file:
