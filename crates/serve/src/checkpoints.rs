@@ -22,7 +22,7 @@ const PART: u64 = 8;
 /// Where a thread asks for it to be on the host's disk, so many bytes have to have been programmed
 /// at least: all that has been written goes to the disk then, which is work, and so much is soon
 /// compared when an image is opened whose server was killed.
-const LEAST: u64 = 1 << 30;
+const LEAST: u64 = 2 << 30;
 
 /// What is known of the flash beside the medium.
 #[derive(Debug)]
