@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eraseblock import InputError
@@ -125,23 +125,6 @@ class Sensitivity:
             "ways": {name: _plain(way) for name, way in self.ways.items()},
             "claims": {name: _plain(one) for name, one in self.claims.items()},
         }
-
-
-def joined(one: Sensitivity, other: Sensitivity) -> Sensitivity:
-    """What was found of some figures, and of others of the same paper."""
-    ways = dict(one.ways)
-    for name, way in other.ways.items():
-        if (known := ways.get(name)) is None:
-            ways[name] = way
-        else:
-            ways[name] = replace(
-                known,
-                figures=(*known.figures, *way.figures),
-                runs=known.runs + way.runs,
-                left_out=known.left_out + way.left_out,
-                errors=tuple(dict.fromkeys((*known.errors, *way.errors))),
-            )
-    return Sensitivity(other.engine, ways, {**one.claims, **other.claims}, one.pairs + other.pairs)
 
 
 def write(paper: Paper, found: Sensitivity) -> None:
