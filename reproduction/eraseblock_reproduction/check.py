@@ -74,7 +74,8 @@ SELECTING = {
 }
 EXTRA = {
     "setting": {"departs"},
-    "order": {"ahead"},
+    "order": {"ahead", "lead"},
+    "range": {"our_bound"},
     "trend": {"along"},
     "agree": {"over", "opposite"},
     "statement": {"test"},
@@ -128,6 +129,8 @@ def check_keys(claim: Claim) -> None:
         raise DataError(f"only an order holds at some points; this is of kind {kind}")
     if "ahead" in table and (table["relation"] not in ("less", "more") or not 0 < table["ahead"] < 1):
         raise DataError("`ahead` is a share, and the relation is less or more")
+    if "lead" in table and ("relative_to" not in table or table["relation"] != "less"):
+        raise DataError("a `lead` is relative to something, and the relation is less")
     if table.get("needs", "flashsim") not in data.NEEDS or ("needs" in table) != ("reason" in table):
         raise DataError(f"needs is one of {sorted(data.NEEDS)}, with a reason")
 
@@ -202,7 +205,7 @@ def check_facts(paper: Paper) -> None:
         check_follows(part, known)
         if part.shows not in data.SHOWS:
             raise DataError(f"{part.id}: `shows` is one of {sorted(data.SHOWS)}")
-        cause = part.table.get("cause")
+        cause = part.cause
         if cause is not None and cause not in paper.causes:
             raise DataError(f"{part.id}: there is no cause `{cause}`")
     main = paper.main

@@ -132,6 +132,12 @@ class Claim:
         return self.shows == RESULT and not self.follows
 
     @property
+    def cause(self) -> str | None:
+        """What it fails by, if it fails and several claims fail by the same."""
+        found = self.table.get("cause")
+        return found.get(self.part) if isinstance(found, Mapping) else found
+
+    @property
     def where(self) -> Selection:
         """What holds for both sides."""
         found: Selection = self.table.get("where", {})

@@ -40,7 +40,11 @@ def of_effect(claim: Claim, ours: Estimate) -> str:
         return PARTLY
     if not told:
         return NOT
-    return PARTLY if _is_half(stated - neutral, ours.mean - neutral) else DIRECTION
+    half = _is_half(stated - neutral, ours.mean - neutral)
+    # A reduction is a share of what it is set against: of 84 % stated, 93 % leaves less than half as much.
+    if half and claim.kind == "reduction":
+        half = _is_half(1 - stated, 1 - ours.mean)
+    return PARTLY if half else DIRECTION
 
 
 def is_untold(claim: Claim, ours: Estimate) -> bool:
@@ -55,7 +59,7 @@ def neutral_of(claim: Claim) -> float:
 
 
 def of_points(holding: Sequence[bool], *, in_mean: bool) -> str:
-    """An order or a trend that holds at some points: at all, at half of them, or in the mean alone."""
+    """An order, a trend or a range that holds at all points, at half of them, or in the mean alone."""
     if all(holding):
         return REPRODUCED
     if not in_mean:

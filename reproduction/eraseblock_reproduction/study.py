@@ -20,7 +20,7 @@ from eraseblock_reproduction.data import TWO_SIDED, Claim, Paper, Selection
 from eraseblock_reproduction.finding import GRADES, Finding
 from eraseblock_reproduction.plan import FigurePlan, needs_a_run
 from eraseblock_reproduction.selection import Run, select
-from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way, keeping
+from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way, asked, keeping
 from eraseblock_reproduction.switches import Variant, both, first_seeds, variants
 from eraseblock_reproduction.verdicts import judge
 
@@ -312,5 +312,6 @@ def _put_together(trials: Sequence[_Trial], pairs: int) -> Sensitivity:
                 kept=keeping(choices),
                 moved=dict(trial.found[claim.id]),
                 pairs=dict(trial.surprises[claim.id]),
+                asked=asked(trial.paper, claim),
             )
     return Sensitivity(engine(), ways, claims, pairs)

@@ -23,7 +23,8 @@ def stated(paper: Paper, claim: Claim) -> str:
             low, high = (table.get(key) for key in ("low", "high"))
             parts = [f"≥ {value(claim, quantity, low, exact=True)}" if low is not None else ""]
             parts.append(f"≤ {value(claim, quantity, high, exact=True)}" if high is not None else "")
-            return " and ".join(part for part in parts if part)
+            ours_ = " (our reading)" if table.get("our_bound") else ""
+            return " and ".join(part for part in parts if part) + ours_
         case "order" if "relation" in table:
             ahead = f" by {number(100 * table['ahead'])} % or more (our reading)" if "ahead" in table else ""
             return f"{_SIGNS[table['relation']]}{ahead}{' somewhere' if claim.aggregate == 'some' else ''}"
@@ -44,6 +45,8 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(_figure(claim, quantity, finding))
     if finding.held is not None and finding.held[1] > 1 and claim.kind not in _MEANS:
         parts.append(f"holds at {finding.held[0]} of {finding.held[1]}")
+    if finding.hardest is not None:
+        parts.append(f"against the hardest {signed(finding.hardest.mean)}")
     if finding.pairs is not None:
         parts.append(f"{finding.pairs[0]} of {finding.pairs[1]} pairs are in this order")
     return "; ".join(parts)

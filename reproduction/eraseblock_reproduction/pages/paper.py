@@ -159,7 +159,9 @@ def _hangs(paper: PaperAnswer, ways: int, claims: int) -> Iterator[str]:
     if study is None:
         return
     yield "\n## What verdicts hang on\n"
-    movers = study.movers()
+    # What follows from other claims counts there.
+    counted = {answer.claim.id for answer in paper.results}
+    movers = study.movers(counted)
     stored = f"`reproduction/{paper.paper.name}/sensitivity.json`"
     left = len(movers) - ways
     more = f"; {left} more, and" if left > 0 else "; with"
@@ -170,7 +172,9 @@ def _hangs(paper: PaperAnswer, ways: int, claims: int) -> Iterator[str]:
     for name, moved in list(movers.items())[:ways]:
         some = [f"{claim}: {was.verdict} → {under.verdict}" for claim, was, under in moved[:claims]]
         yield row([f"`{name}`", study.ways[name].open, str(len(moved)), "<br>".join(some)])
-    together = [(claim, pair, one) for claim, one in study.claims.items() for pair in one.pairs]
+    together = [
+        (claim, pair, one) for claim, one in study.claims.items() if claim in counted for pair in one.pairs
+    ]
     for claim, pair, one in together[:claims]:
         under = one.pairs[pair]
         yield f"\nBoth of `{pair}` make {claim} {under.verdict} ({under.ours}), which neither does alone."
