@@ -76,6 +76,7 @@ EXTRA = {
     "setting": {"departs"},
     "order": {"ahead", "lead"},
     "range": {"our_bound"},
+    "ratio": {"neutral"},
     "trend": {"along"},
     "agree": {"over", "opposite"},
     "statement": {"test"},

@@ -55,7 +55,7 @@ def is_untold(claim: Claim, ours: Estimate) -> bool:
 
 def neutral_of(claim: Claim) -> float:
     """The effect of two sides that are equal."""
-    return 1.0 if claim.kind == "ratio" else 0.0
+    return float(claim.table.get("neutral", 1.0 if claim.kind == "ratio" else 0.0))
 
 
 def of_points(holding: Sequence[bool], *, in_mean: bool) -> str:
