@@ -66,7 +66,7 @@ def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
     yield "\n## Ours and the printed numbers\n"
-    yield "Lines and circles are ours, with 95 % intervals of several seeds; diamonds are its printed numbers.\n"
+    yield "Lines and circles are ours, with 95 % intervals of seeds; diamonds are what the paper prints.\n"
     for picture in pictures:
         yield f"**{picture.title}**\n\n![{picture.of}]({picture.file})\n"
 
