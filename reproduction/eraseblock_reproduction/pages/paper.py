@@ -91,7 +91,7 @@ def _claims(paper: PaperAnswer) -> Iterator[str]:
     following = [answer for answer in results if not answer.claim.counts]
     some = [_following(list(group), rows) for _, group in groupby(following, key=lambda one: one.claim.whole)]
     if some:
-        yield f"\nFollow from others: {'; '.join(some)}."
+        yield f"\nFollow from others (from which, `{paper.paper.name}.csv` says): {'; '.join(some)}."
     yield from _others(paper)
 
 
@@ -133,9 +133,8 @@ def _following(answers: Sequence[Answer], rows: Collection[str]) -> str:
     """A claim that follows from others, and what came out; its place is here, if it has no row."""
     name = answers[0].claim.whole
     of = f" ({', '.join(cells.part(one) for one in answers)})" if answers[0].claim.part else ""
-    sources = dict.fromkeys(source for one in answers for source in one.claim.follows)
     place = name if name in rows else f'<a id="{name}">{name}</a>'
-    return f"{place}{of} from {', '.join(sources)} ({cells.verdict(answers)})"
+    return f"{place}{of}: {cells.verdict(answers)}"
 
 
 def _others(paper: PaperAnswer) -> Iterator[str]:
