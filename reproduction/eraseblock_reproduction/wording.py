@@ -31,9 +31,9 @@ def stated(paper: Paper, claim: Claim) -> str:
         case "trend":
             return str(table["relation"])
         case "agree":
-            similar = f", {number(100 * table['similar'])} % of the pairs (our reading)"
-            most = similar if "similar" in table else ""
-            return ("opposite order" if table.get("opposite") else "same order") + most
+            order = "opposite order" if table.get("opposite") else "same order"
+            share = table.get("similar")
+            return order if share is None else f"{order}, {number(100 * share)} % of the pairs (our reading)"
     return ""
 
 

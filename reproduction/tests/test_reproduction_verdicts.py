@@ -260,6 +260,7 @@ def test_two_quantities_in_the_same_order() -> None:
     assert verdict(against, "agree", **over, similar=0.6) == REPRODUCED
     assert verdict(against, "agree", **over, similar=0.7) == NOT
     most = claim("agree", **over, similar=0.75)
+    assert wording.stated(PAPER, claim("agree", **over)) == "same order"
     assert wording.stated(PAPER, most) == "same order, 75 % of the pairs (our reading)"
 
 
@@ -286,6 +287,8 @@ def test_relative_figures_and_spreads() -> None:
     in_ms: dict[str, Any] = {"left": A, "spread": "buffer.size", "absolute": True}
     assert verdict(grid((2, 3, 5), (2, 2, 2)), "exact", value=3, **in_ms) == REPRODUCED
     assert wording.stated(PAPER, claim("exact", value=3, **in_ms)) == "3"
+    ours = claim("range", low=0, high=3, our_bound=True, **in_ms)
+    assert wording.stated(PAPER, ours) == "≥ 0 and ≤ 3 (our reading)"
     order: dict[str, Any] = {"left": B, "right": A, "spread": "buffer.size"}
     assert verdict(runs, "order", relation="less", **order) == REPRODUCED
     assert verdict(runs, "order", relation="more", **order) == NOT
