@@ -41,9 +41,9 @@ def of_effect(claim: Claim, ours: Estimate) -> str:
     if not told:
         return NOT
     half = _is_half(stated - neutral, ours.mean - neutral)
-    # A reduction is a share of what it is set against: of 84 % stated, 93 % leaves less than half as much.
-    if half and claim.kind == "reduction":
-        half = _is_half(1 - stated, 1 - ours.mean)
+    # A reduction is a share of the right side: no larger one than 50 % could be missed by more than double.
+    if claim.kind == "reduction":
+        half = half and _is_half(1 - stated, 1 - ours.mean)
     return PARTLY if half else DIRECTION
 
 
@@ -54,7 +54,7 @@ def is_untold(claim: Claim, ours: Estimate) -> bool:
 
 
 def neutral_of(claim: Claim) -> float:
-    """The effect of two sides that are equal."""
+    """The effect of two sides that are equal; of a ratio that is a share of a gain, no gain."""
     return float(claim.table.get("neutral", 1.0 if claim.kind == "ratio" else 0.0))
 
 

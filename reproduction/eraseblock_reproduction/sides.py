@@ -119,17 +119,6 @@ def _related(claim: Claim, effect: Estimate, *, lead: bool = True) -> bool:
     return abs(_of_right(effect.mean)) <= claim.tolerance(1) + ROUNDING
 
 
-def _has_lead(claim: Claim, left: float, right: float) -> bool:
-    """Whether there is a lead that can become smaller, and still one where it is; asked of a `lead` alone."""
-    return not claim.table.get("lead") or (right > 1 and left >= 1)
-
-
-def _sides(effects: Sequence[_Effect]) -> tuple[list[float], list[float]]:
-    """The figures of both sides at each point."""
-    figures = [one.figure for one in effects]
-    return [one.left for one in figures], [one.left if one.right is None else one.right for one in figures]
-
-
 def _surely(claim: Claim, effect: _Effect) -> bool:
     """Whether a point is as stated, and not only because the seeds differ."""
     only = claim.kind == "order" and _only_by_interval(claim, effect.estimate)
@@ -182,7 +171,7 @@ def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | Non
     if len(known) < len(values):
         return None
     effect = estimate(list(known.values()))
-    holds = _holds(claim, effect) and _has_lead(claim, one, other)
+    holds = _holds(claim, effect) and _leads(claim, one, other)
     figure = PointFigure(left.run, right.run, one, other, effect.mean, holds, left.trusted and right.trusted)
     return _Effect(figure, known, pair)
 
@@ -192,6 +181,14 @@ def _holds(claim: Claim, effect: Estimate) -> bool:
     if claim.kind == "order":
         return _related(claim, effect)
     return grading.of_effect(claim, effect) == REPRODUCED
+
+
+def _leads(claim: Claim, left: float, right: float) -> bool:
+    """Whether there is a lead on both sides, where the claim is of one: without it nothing gets smaller."""
+    if not claim.table.get("lead"):
+        return True
+    none = 0.0 if claim.table.get("relative") == "difference" else 1.0
+    return max(left, right) > none and min(left, right) >= none
 
 
 def _made_of(kind: str, left: float, right: float) -> float | None:
@@ -227,7 +224,7 @@ def _hardest(effects: Sequence[_Effect], grades: Sequence[str]) -> Estimate | No
 def _order_of_pair(claim: Claim, effects: Sequence[_Effect]) -> str:
     """A lead that is smaller than asked for is there in part; so is what the seeds leave open."""
     together = _over_points(effects, fmean)
-    there = _has_lead(claim, *(fmean(side) for side in _sides(effects)))
+    there = not claim.table.get("lead") or _leads(claim, *_mean_sides(effects))
     in_mean = there and _related(claim, together, lead=False)
     if claim.aggregate == "mean" or len(effects) == 1:
         if there and _related(claim, together):
@@ -242,6 +239,12 @@ def _order_of_pair(claim: Claim, effects: Sequence[_Effect]) -> str:
             return REPRODUCED
         return DIRECTION if any(holding) or in_mean else NOT
     return grading.of_points(surely, in_mean=in_mean or all(holding))
+
+
+def _mean_sides(effects: Sequence[_Effect]) -> tuple[float, float]:
+    """The means of both sides over the points."""
+    sides = [(one.figure.left, one.figure.right) for one in effects if one.figure.right is not None]
+    return _geometric([left for left, _ in sides]), _geometric([right for _, right in sides])
 
 
 def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:

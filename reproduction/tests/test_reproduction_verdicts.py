@@ -62,6 +62,9 @@ def test_figures_of_one_side(kind: str, figure: float, table: dict[str, Any], ex
     [
         ("reduction", 16, 100, 0.84, REPRODUCED),
         ("reduction", 60, 100, 0.84, DIRECTION),
+        # Of 28 % that should be left there are 7. No reduction can be double one of 72 %.
+        ("reduction", 7, 100, 0.72, DIRECTION),
+        ("reduction", 15, 100, 0.72, PARTLY),
         ("reduction", 101, 100, 0.84, NOT),
         ("increase", 285, 100, 1.85, REPRODUCED),
         ("increase", 110, 100, 1.85, DIRECTION),
@@ -73,6 +76,8 @@ def test_figures_of_one_side(kind: str, figure: float, table: dict[str, Any], ex
         ("difference", 0.55, 0.5, 0.05, REPRODUCED),
         ("difference", 0.6, 0.5, 0.05, PARTLY),
         ("difference", 0.61, 0.5, 0.05, DIRECTION),
+        ("reduction", 30, 100, 0.84, PARTLY),
+        # More than half of the reduction, and three times what should be left.
         ("reduction", 50, 100, 0.84, DIRECTION),
         ("reduction", 60, 100, 0.2, PARTLY),
         ("reduction", 59, 100, 0.2, DIRECTION),
@@ -181,6 +186,35 @@ def test_much_is_a_share_of_the_right_side(relation: str, a: float, expected: st
     assert verdict(pair(a, 10), "order", left=A, right=B, relation=relation, ahead=0.1) == expected
 
 
+def test_a_lead_that_is_not_there_does_not_get_smaller() -> None:
+    """The smallest and the largest buffer, both relative to scheme b."""
+    sides: dict[str, Any] = {"where": A, "left": {"buffer.size": "4 MiB"}, "right": {"buffer.size": "1 MiB"}}
+    lead: dict[str, Any] = {**sides, "relative_to": B, "relation": "less", "lead": True}
+
+    def narrows(first: float, last: float, **more: Any) -> str:
+        return verdict(grid((first, 1, last), (10, 10, 10)), "order", **lead, **more)
+
+    assert narrows(20, 15) == narrows(20, 10) == REPRODUCED
+    assert narrows(15, 20) == NOT
+    # It has turned, and it was not there to begin with.
+    assert narrows(20, 9) == narrows(9, 8) == NOT
+    assert narrows(20, 9, aggregate="mean") == NOT
+    assert narrows(20, 9, relative="difference") == NOT
+    assert narrows(20, 15, relative="difference") == REPRODUCED
+    # Leads of 0.8 and 0.5 over b's 10.
+    assert narrows(10.8, 10.5, relative="difference") == REPRODUCED
+    # With two rivals: over one of them there is none, but there is in the mean.
+    two = [*grid((20, 1, 15), (10, 10, 10)), run("c", "1 MiB", time=9.5), run("c", "4 MiB", time=9)]
+    lead["where"] = {"buffer.scheme": ["a", "c"]}
+    assert verdict(two, "order", **lead) == PARTLY
+
+
+def test_a_share_of_a_gain_is_on_no_side_at_nothing() -> None:
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3) == DIRECTION
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3, neutral=0) == NOT
+    assert verdict(pair(0.4, 1), "ratio", left=A, right=B, value=0.3, neutral=0) == PARTLY
+
+
 def test_ratios_that_undo_each_other_are_no_lead() -> None:
     runs = grid((20, 5, 10), (10, 10, 10))
     found = finding(runs, "ratio", left=A, right=B, value=1)
@@ -280,6 +314,19 @@ def test_two_quantities_in_the_same_order() -> None:
     assert verdict(together, "agree", **over, opposite=True) == NOT
     reverse = [run("a", time=1, erases=3), run("b", time=2, erases=1)]
     assert verdict(reverse, "agree", **over, opposite=True) == REPRODUCED
+    # "Almost" and "similar" are of most pairs.
+    assert verdict(against, "agree", **over, similar=0.6) == REPRODUCED
+    assert verdict(against, "agree", **over, similar=0.7) == NOT
+    most = claim("agree", **over, similar=0.75)
+    assert wording.stated(PAPER, claim("agree", **over)) == "same order"
+    assert wording.stated(PAPER, most) == "same order, 75 % of the pairs (our reading)"
+
+
+def test_an_order_over_two_settings_together() -> None:
+    """Schemes that differ in their sizes, too: each at one of them."""
+    runs = [run("a", "1 MiB", time=1, erases=10), run("b", "2 MiB", time=2, erases=20)]
+    assert verdict(runs, "agree", **{"with": "erases"}, over="buffer.scheme") == UNDECIDED
+    assert verdict(runs, "agree", **{"with": "erases"}, over=["buffer.scheme", "buffer.size"]) == REPRODUCED
 
 
 def test_settings() -> None:
@@ -295,9 +342,25 @@ def test_relative_figures_and_spreads() -> None:
     assert verdict(runs, "exact", value=1.5, **relative) == REPRODUCED
     assert verdict(runs, "exact", value=1.0, relative="difference", **relative) == REPRODUCED
     assert verdict(runs, "exact", value=2, left=A, spread="buffer.size") == REPRODUCED
+    in_ms: dict[str, Any] = {"left": A, "spread": "buffer.size", "absolute": True}
+    assert verdict(grid((2, 3, 5), (2, 2, 2)), "exact", value=3, **in_ms) == REPRODUCED
+    assert wording.stated(PAPER, claim("exact", value=3, **in_ms)) == "3"
+    ours = claim("range", low=0, high=3, our_bound=True, **in_ms)
+    assert wording.stated(PAPER, ours) == "≥ 0 and ≤ 3 (our reading)"
     order: dict[str, Any] = {"left": B, "right": A, "spread": "buffer.size"}
     assert verdict(runs, "order", relation="less", **order) == REPRODUCED
     assert verdict(runs, "order", relation="more", **order) == NOT
+
+
+def test_seeds_do_not_widen_a_spread_over_workloads() -> None:
+    """Two workloads with means of 2 and 3: each has two seeds, one of which is far off."""
+    runs = []
+    for workload, figures in (("w", (1, 3)), ("v", (2, 4))):
+        for seed, value in enumerate(figures, 1):
+            one = run("a", seed=seed, time=value)
+            one.settings = {**one.settings, "workload": workload}
+            runs.append(one)
+    assert verdict(runs, "exact", value=0.5, left=A, spread="workload") == REPRODUCED
 
 
 def test_seeds_are_paired() -> None:
