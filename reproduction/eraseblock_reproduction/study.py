@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from eraseblock import Experiment
@@ -53,6 +53,11 @@ class _Trial:
     left_out: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     errors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
+    @property
+    def places(self) -> set[int]:
+        """Those of the runs that its claims are about."""
+        return {place for claim in self.claims for place in used(claim, self.runs)}
+
     def base(self, claim: Claim) -> Finding:
         """What comes out at full length with nothing done in another way."""
         return judge(self.paper, self.plan.figure, claim, self.runs)
@@ -70,33 +75,36 @@ def study(plans: Sequence[FigurePlan], run: Running) -> Sensitivity:
 def by_figures(plans: Sequence[FigurePlan], run: Running, keep: Callable[[Sensitivity], None]) -> Sensitivity:
     """One figure of a paper after the other; what has been found is kept after each: all takes hours.
 
-    Each way alone is tried for all figures before the first pair is.
+    The claims that the paper is cited for come first, then all claims, then pairs of ways.
     """
     # What a served drive and the simulation make of one drive hangs on no choice of that.
     wanted = [plan for plan in in_order(plans) if not plan.figure.served]
-    trials: list[_Trial] = []
-    for plan in wanted:
-        trial = _trial(plan)
-        _shorten(trial, run)
-        _try(trial, trial.ways, run, _moves)
-        trials.append(trial)
-        keep(_put_together(trials, 0))
+    trials: dict[str, _Trial] = {}
+    for only in (_is_main, None):
+        for plan in wanted:
+            trial = _trial(plan, only)
+            name, known = plan.figure.name, trials.get(plan.figure.name)
+            if not trial.claims or (known is not None and known.claims == trial.claims):
+                continue
+            _shorten(trial, run)
+            _try(trial, trial.ways, run, _moves)
+            trials[name] = trial
+            keep(_put_together(list(trials.values()), 0))
     pairs = 0
-    for trial in trials:
+    for trial in trials.values():
         if some := list(_pairs(trial)):
             _try(trial, some, run, _surprises)
             pairs += len(some)
-            keep(_put_together(trials, pairs))
-    return _put_together(trials, pairs)
+            keep(_put_together(list(trials.values()), pairs))
+    return _put_together(list(trials.values()), pairs)
 
 
 def in_order(plans: Sequence[FigurePlan]) -> list[FigurePlan]:
     """Figures with claims that a paper is cited for come first, then those with fewest requests."""
 
     def place(plan: FigurePlan) -> tuple[bool, int]:
-        main = plan.paper.main
-        own = {name for claim in plan.paper.claims_of(plan.figure.name) for name in (claim.id, claim.whole)}
-        return main is None or own.isdisjoint(main.claims), sum(map(_requests, plan.runs))
+        own = plan.paper.claims_of(plan.figure.name)
+        return not any(_is_main(plan.paper, claim) for claim in own), sum(map(_requests, plan.runs))
 
     return sorted((plan for plan in plans if plan.is_run), key=place)
 
@@ -124,13 +132,24 @@ def shortened(experiment: Experiment, requests: int) -> Experiment:
     return Experiment(text, experiment.base, reading=experiment.reading)
 
 
-def _trial(plan: FigurePlan) -> _Trial:
+def _is_main(paper: Paper, claim: Claim) -> bool:
+    """Whether it is one of the claims that the paper is cited for."""
+    return paper.main is not None and not {claim.id, claim.whole}.isdisjoint(paper.main.claims)
+
+
+def _trial(plan: FigurePlan, only: Callable[[Paper, Claim], bool] | None) -> _Trial:
+    """A figure with its claims, or some of them, and with each way for the runs that they are about."""
     paper, places = plan.paper, first_seeds(plan.runs)
     runs, experiments = [plan.runs[place] for place in places], [plan.experiments[place] for place in places]
     claims = [claim for claim in paper.claims_of(plan.figure.name) if needs_a_run(paper, claim)]
-    trial = _Trial(paper, plan, runs, experiments, claims)
-    trial.claims = [claim for claim in claims if trial.base(claim).verdict in GRADES]
-    trial.ways = list(variants(paper, plan.figure, runs, experiments))
+    trial = _Trial(paper, plan, runs, experiments, [])
+    for claim in claims:
+        if (only is None or only(paper, claim)) and trial.base(claim).verdict in GRADES:
+            trial.claims.append(claim)
+    asked = trial.places
+    for way in variants(paper, plan.figure, runs, experiments) if asked else ():
+        if some := {place: one for place, one in way.experiments.items() if place in asked}:
+            trial.ways.append(replace(way, experiments=some, parts=(frozenset(some),)))
     return trial
 
 
@@ -141,15 +160,12 @@ def _requests(run: Run) -> int:
 
 
 def _shorten(trial: _Trial, run: Running) -> None:
-    """The figure's own runs at a tenth of their length."""
-    wanted = [
-        shortened(experiment, _requests(one))
-        for one, experiment in zip(trial.runs, trial.experiments, strict=True)
-    ]
-    outcomes = run(wanted) if wanted else ()
+    """The runs that claims of the figure are about, at a tenth of their length."""
+    asked = sorted(trial.places)
+    outcomes = run([shortened(trial.experiments[place], _requests(trial.runs[place])) for place in asked])
+    records = {place: outcome.record for place, outcome in zip(asked, outcomes, strict=True)}
     trial.short = [
-        Run(one.settings, one.source, outcome.record, one.profile)
-        for one, outcome in zip(trial.runs, outcomes, strict=True)
+        Run(one.settings, one.source, records.get(place), one.profile) for place, one in enumerate(trial.runs)
     ]
 
 
