@@ -97,6 +97,9 @@ def _scale(claim: Claim, quantity: Quantity | None) -> float:
 def _is_percent(claim: Claim, quantity: Quantity | None) -> bool:
     if claim.kind in _PERCENT or "spread" in claim.table:
         return not claim.table.get("absolute")
+    # A difference of two figures that are relative to a third is a share of that.
+    if claim.kind == "difference" and "relative_to" in claim.table and "relative" not in claim.table:
+        return True
     if claim.kind == "ratio" or (
         "relative_to" in claim.table and claim.table.get("relative") != "difference"
     ):
