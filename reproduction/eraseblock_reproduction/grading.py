@@ -59,7 +59,7 @@ def neutral_of(claim: Claim) -> float:
 
 
 def of_points(holding: Sequence[bool], *, in_mean: bool) -> str:
-    """An order or a trend that holds at some points: at all, at half of them, or in the mean alone."""
+    """An order, a trend or a range that holds at all points, at half of them, or in the mean alone."""
     if all(holding):
         return REPRODUCED
     if not in_mean:

@@ -55,7 +55,7 @@ def trend(question: Question) -> Finding:
     return Finding(
         verdict,
         steps=[fmean(step.values()) for step in shown],
-        held=(sum(holding), len(holding)),
+        held=(sum(surely), len(surely)),
         reason=reason,
     )
 
@@ -109,7 +109,7 @@ def _check(count: int, distrusted: int, runs: Sequence[Run]) -> None:
     if count:
         return
     if distrusted:
-        raise UndecidedError("no run of it is to be trusted")
+        raise UndecidedError("no point of it has runs that are all to be trusted")
     failed = any(run.error for run in runs)
     raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
 

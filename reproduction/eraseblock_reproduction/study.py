@@ -2,7 +2,7 @@
 
 All of it at full length takes a day. So each way is tried at a tenth of the length first, and only what moved
 there, or what a tenth cannot tell, is run at full length: that decides. Then pairs of ways are tried that
-each move some claim of a figure; of them only what neither brings alone.
+each move the same claim, with the runs that such claims are about; of them only what neither brings alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from eraseblock_reproduction.data import TWO_SIDED, Claim, Paper, Selection
 from eraseblock_reproduction.finding import GRADES, Finding
 from eraseblock_reproduction.plan import FigurePlan, needs_a_run
 from eraseblock_reproduction.selection import Run, select
-from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way, joined, keeping
+from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way, asked, keeping
 from eraseblock_reproduction.switches import Variant, both, first_seeds, variants
 from eraseblock_reproduction.verdicts import judge
 
@@ -64,22 +64,30 @@ class _Trial:
 
 def study(plans: Sequence[FigurePlan], run: Running) -> Sensitivity:
     """The figures of one paper, whose own runs are done."""
-    # What a served drive and the simulation make of one drive hangs on no choice of that.
-    trials = [_trial(plan) for plan in plans if plan.is_run and not plan.figure.served]
-    _shorten(trials, run)
-    _try(trials, {id(trial): trial.ways for trial in trials}, run, _moves)
-    pairs = {id(trial): list(_pairs(trial)) for trial in trials}
-    _try(trials, pairs, run, _surprises)
-    return _put_together(trials, sum(map(len, pairs.values())))
+    return by_figures(plans, run, lambda _found: None)
 
 
 def by_figures(plans: Sequence[FigurePlan], run: Running, keep: Callable[[Sensitivity], None]) -> Sensitivity:
-    """One figure of a paper after the other; what has been found is kept after each: all takes hours."""
-    found = Sensitivity(engine(), {}, {})
-    for plan in in_order(plans):
-        found = joined(found, study([plan], run))
-        keep(found)
-    return found
+    """One figure of a paper after the other; what has been found is kept after each: all takes hours.
+
+    Each way alone is tried for all figures before the first pair is.
+    """
+    # What a served drive and the simulation make of one drive hangs on no choice of that.
+    wanted = [plan for plan in in_order(plans) if not plan.figure.served]
+    trials: list[_Trial] = []
+    for plan in wanted:
+        trial = _trial(plan)
+        _shorten(trial, run)
+        _try(trial, trial.ways, run, _moves)
+        trials.append(trial)
+        keep(_put_together(trials, 0))
+    pairs = 0
+    for trial in trials:
+        if some := list(_pairs(trial)):
+            _try(trial, some, run, _surprises)
+            pairs += len(some)
+            keep(_put_together(trials, pairs))
+    return _put_together(trials, pairs)
 
 
 def in_order(plans: Sequence[FigurePlan]) -> list[FigurePlan]:
@@ -132,18 +140,17 @@ def _requests(run: Run) -> int:
     return int(requests.get("reads", 0)) + int(requests.get("writes", 0))
 
 
-def _shorten(trials: Sequence[_Trial], run: Running) -> None:
-    """The figures' own runs at a tenth of their length."""
+def _shorten(trial: _Trial, run: Running) -> None:
+    """The figure's own runs at a tenth of their length."""
     wanted = [
         shortened(experiment, _requests(one))
-        for trial in trials
         for one, experiment in zip(trial.runs, trial.experiments, strict=True)
     ]
-    outcomes = iter(run(wanted) if wanted else ())
-    for trial in trials:
-        trial.short = [
-            Run(one.settings, one.source, next(outcomes).record, one.profile) for one in trial.runs
-        ]
+    outcomes = run(wanted) if wanted else ()
+    trial.short = [
+        Run(one.settings, one.source, outcome.record, one.profile)
+        for one, outcome in zip(trial.runs, outcomes, strict=True)
+    ]
 
 
 # Says whether a claim has to be run at full length under a variant: by what comes out at a tenth without
@@ -151,32 +158,27 @@ def _shorten(trials: Sequence[_Trial], run: Running) -> None:
 _Doubt = Callable[[_Trial, Variant, Claim, Finding, Finding], bool]
 
 
-def _try(
-    trials: Sequence[_Trial], ways: Mapping[int, Sequence[Variant]], run: Running, doubt: _Doubt
-) -> None:
+def _try(trial: _Trial, ways: Sequence[Variant], run: Running, doubt: _Doubt) -> None:
     """Variants at a tenth of the length, and at full length where that leaves a doubt."""
-    short: list[tuple[_Trial, Variant]] = []
-    for trial in trials:
-        for variant in ways[id(trial)]:
-            experiments = {
-                place: shortened(one, _requests(trial.runs[place]))
-                for place, one in variant.experiments.items()
-            }
-            short.append((trial, variant.of(trial.short, experiments)))
-    _run([variant for _, variant in short], run)
-    whole: list[tuple[_Trial, Variant, list[Claim]]] = []
-    for trial, variant in short:
+    short = []
+    for variant in ways:
+        experiments = {
+            place: shortened(one, _requests(trial.runs[place])) for place, one in variant.experiments.items()
+        }
+        short.append(variant.of(trial.short, experiments))
+    _run(short, run)
+    whole: list[tuple[Variant, list[Claim]]] = []
+    for variant, full in zip(short, ways, strict=True):
         doubtful = [
             claim for claim in _concerned(trial, variant) if _is_doubtful(trial, variant, claim, doubt)
         ]
         if doubtful:
             places = {place for claim in doubtful for place in used(claim, trial.runs)}
-            full = next(one for one in ways[id(trial)] if one.name == variant.name)
             experiments = {key: one for key, one in full.experiments.items() if key in places}
-            whole.append((trial, full.of(trial.runs, experiments), doubtful))
+            whole.append((full.of(trial.runs, experiments), doubtful))
         _note(trial, variant)
-    _run([variant for _, variant, _ in whole], run)
-    for trial, variant, claims in whole:
+    _run([variant for variant, _ in whole], run)
+    for variant, claims in whole:
         for claim in claims:
             _decide(trial, variant, claim)
         _note(trial, variant)
@@ -192,11 +194,17 @@ def _run(variants_: Sequence[Variant], run: Running) -> None:
 
 
 def _concerned(trial: _Trial, variant: Variant) -> Iterator[Claim]:
-    """The claims about runs that a variant makes others; of a pair, those that both of its ways do."""
-    for claim in trial.claims:
+    """The claims about runs that a variant makes others; of a pair, those that both of its ways move."""
+    pair = len(variant.names) > 1
+    for claim in _moved_by(trial, variant.names) if pair else trial.claims:
         places = used(claim, trial.runs)
         if all(places & part for part in variant.parts):
             yield claim
+
+
+def _moved_by(trial: _Trial, names: Sequence[str]) -> list[Claim]:
+    """The claims that each of these ways moves alone."""
+    return [claim for claim in trial.claims if all(name in trial.found[claim.id] for name in names)]
 
 
 def _is_doubtful(trial: _Trial, variant: Variant, claim: Claim, doubt: _Doubt) -> bool:
@@ -260,10 +268,13 @@ def _decide(trial: _Trial, variant: Variant, claim: Claim) -> None:
 
 
 def _pairs(trial: _Trial) -> Iterator[Variant]:
-    """Each two ways of different choices that both move some claim of the figure."""
-    moving = {name for found in trial.found.values() for name in found}
-    for one, other in combinations([way for way in trial.ways if way.name in moving], 2):
-        if one.choice != other.choice and (pair := both(one, other, trial.experiments)) is not None:
+    """Each two ways of different choices that both move one claim of the figure."""
+    for one, other in combinations(trial.ways, 2):
+        claims = _moved_by(trial, (one.name, other.name))
+        if one.choice == other.choice or not claims:
+            continue
+        places = {place for claim in claims for place in used(claim, trial.runs)}
+        if (pair := both(one, other, trial.experiments, places)) is not None:
             yield pair
 
 
@@ -301,5 +312,6 @@ def _put_together(trials: Sequence[_Trial], pairs: int) -> Sensitivity:
                 kept=keeping(choices),
                 moved=dict(trial.found[claim.id]),
                 pairs=dict(trial.surprises[claim.id]),
+                asked=asked(trial.paper, claim),
             )
     return Sensitivity(engine(), ways, claims, pairs)

@@ -47,6 +47,8 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(_figure(claim, quantity, finding))
     if finding.held is not None and finding.held[1] > 1 and claim.kind not in _MEANS:
         parts.append(f"holds at {finding.held[0]} of {finding.held[1]}")
+    if finding.hardest is not None:
+        parts.append(f"against the hardest {signed(finding.hardest.mean)}")
     if finding.pairs is not None:
         parts.append(f"{finding.pairs[0]} of {finding.pairs[1]} pairs are in this order")
     return "; ".join(parts)
@@ -97,9 +99,9 @@ def _scale(claim: Claim, quantity: Quantity | None) -> float:
 def _is_percent(claim: Claim, quantity: Quantity | None) -> bool:
     if claim.kind in _PERCENT or "spread" in claim.table:
         return not claim.table.get("absolute")
-    # A difference of two figures that are relative to a third is a share of that.
-    if claim.kind == "difference" and "relative_to" in claim.table and "relative" not in claim.table:
-        return True
+    if claim.kind == "difference" and "relative_to" in claim.table:
+        # Of shares of what both sides are relative to.
+        return claim.table.get("relative") != "difference"
     if claim.kind == "ratio" or (
         "relative_to" in claim.table and claim.table.get("relative") != "difference"
     ):

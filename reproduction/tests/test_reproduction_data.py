@@ -52,10 +52,10 @@ def test_every_paper_with_claims_is_checked() -> None:
         ),
         ('cause = "lengths"', 'cause = "length"', "there is no cause `length`"),
         ('shows = "by construction"', 'shows = "an art"', "`shows` is one of"),
-        ('claims = ["fig4.1', 'claims = ["table4.4-read", "fig4.1', "[main]: `table4.4-read` is no result"),
+        ("claims = [", 'claims = ["table4.4-read",', "[main]: `table4.4-read` is no result"),
         (
-            'claims = ["fig4.1',
-            'claims = ["sec4.3.2-order", "fig4.1',
+            "claims = [",
+            'claims = ["sec4.3.2-order",',
             "[main]: `sec4.3.2-order` follows from sec4.3.2-vs-bplru",
         ),
         ('"ftl.exported" = "32 GiB"', '"ftl.exported" = "31 GiB"', "settings differ: ['ftl.exported']"),

@@ -115,6 +115,48 @@ def test_orders_at_every_point_or_in_the_mean(relation: str, a: tuple[float, ...
     assert verdict(runs, "order", left=A, right=B, relation=relation) == expected
 
 
+@pytest.mark.parametrize(
+    ("a", "expected"),
+    [((1, 2, 3), REPRODUCED), ((1, 2, 11), PARTLY), ((1, 11, 12), DIRECTION), ((9, 11, 12), NOT)],
+)
+def test_a_range_holds_at_points_as_an_order_does(a: tuple[float, ...], expected: str) -> None:
+    assert verdict(grid(a, (0, 0, 0)), "range", left=A, high=10) == expected
+    # Each of several sides is asked: the hardest decides.
+    both = grid(a, (99, 99, 99))
+    assert verdict(both, "range", left=[A, B], high=10) == NOT
+
+
+def test_a_lead_that_becomes_smaller_is_there_before_and_after() -> None:
+    def leads(before: float, after: float) -> str:
+        runs = [run("a", size, time=1) for size in SIZES[:2]]
+        runs += [run("b", "1 MiB", time=before), run("b", "2 MiB", time=after)]
+        order: dict[str, Any] = {"where": B, "relative_to": A, "relation": "less", "lead": True}
+        left, right = {"buffer.size": "2 MiB"}, {"buffer.size": "1 MiB"}
+        return verdict(runs, "order", left=left, right=right, **order)
+
+    assert leads(3, 2) == REPRODUCED
+    # Less, but of a deficit; and a lead that is lost.
+    assert leads(0.9, 0.8) == NOT
+    assert leads(3, 0.8) == NOT
+    assert leads(2, 3) == NOT
+
+
+def test_of_several_the_one_that_decides_is_told() -> None:
+    runs = [run("a", time=10), run("b", time=20), run("c", time=5)]
+    both = [B, {"buffer.scheme": "c"}]
+    found = finding(runs, "order", left=A, right=both, relation="less")
+    assert found.hardest is not None
+    # 10 against 5: twice as much.
+    table = claim("order", left=A, right=both, relation="less")
+    assert wording.ours(PAPER, table, found).endswith("holds at 1 of 2; against the hardest +100 %")
+    assert finding(runs, "order", left=A, right=[B], relation="less").hardest is None
+
+
+def test_a_bound_of_ours_is_called_so() -> None:
+    assert wording.stated(PAPER, claim("range", low=1)) == "≥ 1"
+    assert wording.stated(PAPER, claim("range", low=1, our_bound=True)) == "≥ 1 (our reading)"
+
+
 def test_an_order_of_the_mean_needs_no_more() -> None:
     runs = grid((1, 2, 11), (10, 10, 10))
     assert verdict(runs, "order", left=A, right=B, relation="less", aggregate="mean") == REPRODUCED
@@ -234,6 +276,22 @@ def test_a_share_is_there_in_part_if_what_is_left_of_it_is_too() -> None:
     assert share(0.04, 0.07) == PARTLY
 
 
+def test_a_reduction_is_there_in_part_if_what_is_left_is_too() -> None:
+    def reduction(stated: float, ours: float) -> str:
+        return verdict(pair(1 - ours, 1), "reduction", left=A, right=B, value=stated)
+
+    assert reduction(0.84, 0.93) == DIRECTION
+    assert reduction(0.84, 0.75) == PARTLY
+    assert reduction(0.05, 0.1) == PARTLY
+    # The same figures the other way round: 523 % more where 16 % are left, 1,329 % where 7 % are.
+    assert verdict(pair(1, 0.07), "increase", left=A, right=B, value=5.25) == DIRECTION
+
+
+def test_a_share_of_an_effect_has_its_neutral_at_nothing() -> None:
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3) == DIRECTION
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3, neutral=0) == NOT
+
+
 def test_an_effect_of_the_right_size_on_no_side_is_there_in_part() -> None:
     """The mean is what is stated, and the seeds do not tell it from nothing."""
     runs = seeds("a", "1 MiB", 8, 9, 10) + seeds("b", "1 MiB", 10, 10, 10)
@@ -341,6 +399,8 @@ def test_nobody_is_ahead_within_the_interval() -> None:
         order: dict[str, Any] = {"left": A, "right": B, "relation": relation}
         assert (verdict(ahead + b, "order", **order), verdict(level + b, "order", **order)) == (told, open_)
     found = finding(level + b, "order", left=A, right=B, relation="at least")
+    # What only the seeds leave open does not count as held.
+    assert found.held == (0, 1)
     assert found.reason == "at 1 of 1 points the seeds do not tell which side is ahead"
     found = finding(level + b, "order", left=A, right=B, relation="less")
     assert found.held == (0, 1)
@@ -401,7 +461,7 @@ def test_runs_without_trust_are_shown_and_decide_nothing() -> None:
     assert found.reason == "1 of 4 points are not to be trusted, and decide nothing"
     alone = finding(runs, "order", where={"buffer.size": "8 MiB"}, left=A, right=B, relation="less")
     assert alone.verdict == UNDECIDED
-    assert alone.reason == "no run of it is to be trusted: it fell behind"
+    assert alone.reason == "no point of it has runs that are all to be trusted: it fell behind"
     assert alone.ours is not None
 
 

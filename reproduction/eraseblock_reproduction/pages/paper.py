@@ -66,7 +66,7 @@ def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
     yield "\n## Ours and the printed numbers\n"
-    yield "Lines and circles are ours, with 95 % intervals of several seeds; diamonds are the paper's.\n"
+    yield "Lines and circles are ours, with 95 % intervals of seeds; diamonds are what the paper prints.\n"
     for picture in pictures:
         yield f"**{picture.title}**\n\n![{picture.of}]({picture.file})\n"
 
@@ -91,7 +91,7 @@ def _claims(paper: PaperAnswer) -> Iterator[str]:
     following = [answer for answer in results if not answer.claim.counts]
     some = [_following(list(group), rows) for _, group in groupby(following, key=lambda one: one.claim.whole)]
     if some:
-        yield f"\nFollow from others: {'; '.join(some)}."
+        yield f"\nFollow from others (from which, `{paper.paper.name}.csv` says): {'; '.join(some)}."
     yield from _others(paper)
 
 
@@ -133,9 +133,8 @@ def _following(answers: Sequence[Answer], rows: Collection[str]) -> str:
     """A claim that follows from others, and what came out; its place is here, if it has no row."""
     name = answers[0].claim.whole
     of = f" ({', '.join(cells.part(one) for one in answers)})" if answers[0].claim.part else ""
-    sources = dict.fromkeys(source for one in answers for source in one.claim.follows)
     place = name if name in rows else f'<a id="{name}">{name}</a>'
-    return f"{place}{of} from {', '.join(sources)} ({cells.verdict(answers)})"
+    return f"{place}{of}: {cells.verdict(answers)}"
 
 
 def _others(paper: PaperAnswer) -> Iterator[str]:
@@ -159,7 +158,9 @@ def _hangs(paper: PaperAnswer, ways: int, claims: int) -> Iterator[str]:
     if study is None:
         return
     yield "\n## What verdicts hang on\n"
-    movers = study.movers()
+    # What follows from other claims counts there.
+    counted = {answer.claim.id for answer in paper.results}
+    movers = study.movers(counted)
     stored = f"`reproduction/{paper.paper.name}/sensitivity.json`"
     left = len(movers) - ways
     more = f"; {left} more, and" if left > 0 else "; with"
@@ -170,7 +171,9 @@ def _hangs(paper: PaperAnswer, ways: int, claims: int) -> Iterator[str]:
     for name, moved in list(movers.items())[:ways]:
         some = [f"{claim}: {was.verdict} → {under.verdict}" for claim, was, under in moved[:claims]]
         yield row([f"`{name}`", study.ways[name].open, str(len(moved)), "<br>".join(some)])
-    together = [(claim, pair, one) for claim, one in study.claims.items() for pair in one.pairs]
+    together = [
+        (claim, pair, one) for claim, one in study.claims.items() if claim in counted for pair in one.pairs
+    ]
     for claim, pair, one in together[:claims]:
         under = one.pairs[pair]
         yield f"\nBoth of `{pair}` make {claim} {under.verdict} ({under.ours}), which neither does alone."
