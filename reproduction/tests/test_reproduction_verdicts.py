@@ -352,6 +352,14 @@ def test_relative_figures_and_spreads() -> None:
     assert verdict(runs, "order", relation="more", **order) == NOT
 
 
+def test_a_difference_of_relative_figures_is_a_share() -> None:
+    sides: dict[str, Any] = {"left": {"buffer.size": "4 MiB"}, "right": {"buffer.size": "2 MiB"}, "where": A}
+    made = claim("difference", relative_to={"buffer.size": "1 MiB"}, value=0.154, **sides)
+    assert wording.stated(PAPER, made) == "15.4 %"
+    found = judge(PAPER, FIGURE, made, grid((2, 3, 4), (1, 1, 1)))
+    assert wording.ours(PAPER, made, found) == "50 %"
+
+
 def test_seeds_do_not_widen_a_spread_over_workloads() -> None:
     """Two workloads with means of 2 and 3: each has two seeds, one of which is far off."""
     runs = []
