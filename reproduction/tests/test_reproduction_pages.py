@@ -83,7 +83,7 @@ def test_only_results_count_and_each_fact_once() -> None:
     )
     page = paper_page(paper, [], MADE)
     assert "**All 1 results:** 1 reproduced." in page
-    assert '<a id="again">again</a>: reproduced' in page
+    assert 'reproduced: <a id="again">again</a>.' in page
     assert "- Worked examples: 1 of 1 as stated." in page
     assert '- By construction: 0 of 1 as stated:\n  - <a id="set">set</a>, not reproduced: 1' in page
 

@@ -18,6 +18,7 @@ from eraseblock_reproduction.pages.pictures import Picture
 # What a page may have at most.
 LARGEST = 25_000
 # How many ways are told of, and how many claims of each: the most with which the page is not too large.
+# With none figures have no titles either.
 _TOLD = ((99, 3), (20, 2), (12, 1), (6, 1), (0, 0))
 
 
@@ -28,10 +29,12 @@ def paper_page(paper: PaperAnswer, pictures: Sequence[Picture], made: Made) -> s
         *_first_screen(paper, decides, made),
         *_pictures(pictures),
         *(["", "## Findings", "", "\n\n".join(findings)] if findings else ()),
-        *_claims(paper),
     ]
     foot = list(_again(paper))
-    pages = ("\n".join([*head, *_hangs(paper, *told), *foot]) + "\n" for told in _TOLD)
+    pages = (
+        "\n".join([*head, *_claims(paper, titles=ways > 0), *_hangs(paper, ways, claims), *foot]) + "\n"
+        for ways, claims in _TOLD
+    )
     page = ""
     for page in pages:
         if len(page.encode()) <= LARGEST:
@@ -71,7 +74,7 @@ def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
         yield f"**{picture.title}**\n\n![{picture.of}]({picture.file})\n"
 
 
-def _claims(paper: PaperAnswer) -> Iterator[str]:
+def _claims(paper: PaperAnswer, *, titles: bool) -> Iterator[str]:
     """All results in one table, under their figures; what follows from others, and what is no result."""
     yield "\n## Claims\n"
     if paper.study is None:
@@ -84,25 +87,30 @@ def _claims(paper: PaperAnswer) -> Iterator[str]:
     for one in paper.figures:
         own = [answer for answer in one.answers if answer.claim.counts]
         if own:
-            yield row([_figure(one), *[""] * (len(head) - 1)])
+            yield row([_figure(one, titles=titles), *[""] * (len(head) - 1)])
             yield from (row(cells_[: len(head)]) for cells_ in _rows(paper, own, anchors=True))
     results = [answer for answer in paper.answers if answer.claim.shows == RESULT]
     rows = {answer.claim.whole for answer in results if answer.claim.counts}
     following = [answer for answer in results if not answer.claim.counts]
-    some = [_following(list(group), rows) for _, group in groupby(following, key=lambda one: one.claim.whole)]
+    some: dict[str, list[str]] = {}
+    for _, group in groupby(following, key=lambda one: one.claim.whole):
+        told = list(group)
+        some.setdefault(cells.verdict(told), []).append(_following(told, rows))
     if some:
-        yield f"\nFollow from others (from which, `{paper.paper.name}.csv` says): {'; '.join(some)}."
+        told_of = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in some.items())
+        yield f"\nFollow from others (from which, `{paper.paper.name}.csv` says). {told_of}."
     yield from _others(paper)
 
 
-def _figure(one: FigureAnswer) -> str:
+def _figure(one: FigureAnswer, *, titles: bool) -> str:
     """The row above a figure's claims."""
     notes = []
     if one.untrusted:
         notes.append(f"{one.untrusted} of {len(one.plan.runs)} runs not to be trusted")
     notes += [f"runs failed: {error}" for error in one.errors]
     more = f" ({'; '.join(notes)})" if notes else ""
-    return f"**{one.figure.label}**: {one.figure.title}{more}"
+    title = f": {one.figure.title}" if titles else ""
+    return f"**{one.figure.label}**{title}{more}"
 
 
 _HEAD = ["claim", "the paper says", "stated", "here", "verdict", "robust"]
@@ -130,11 +138,11 @@ def _rows(paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool) -> It
 
 
 def _following(answers: Sequence[Answer], rows: Collection[str]) -> str:
-    """A claim that follows from others, and what came out; its place is here, if it has no row."""
+    """A claim that follows from others; its place is here, if it has no row."""
     name = answers[0].claim.whole
     of = f" ({', '.join(cells.part(one) for one in answers)})" if answers[0].claim.part else ""
     place = name if name in rows else f'<a id="{name}">{name}</a>'
-    return f"{place}{of}: {cells.verdict(answers)}"
+    return f"{place}{of}"
 
 
 def _others(paper: PaperAnswer) -> Iterator[str]:
