@@ -111,6 +111,19 @@ def test_the_first_screen_says_whether_it_holds_and_how_robustly() -> None:
     assert "eraseblock reproduce made 1 -o out/made" in page
 
 
+def test_a_page_that_is_too_long_tells_things_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = answered(ORDER, made("other", "exact", left=A, value=1))
+    whole = paper_page(paper, [], MADE)
+    monkeypatch.setattr("eraseblock_reproduction.pages.paper.LARGEST", len(whole.encode()) - 1)
+    short = paper_page(paper, [], MADE)
+    assert "| **Figure 1**: a figure |" in whole
+    assert "| **Figure 1** |" in short
+    # The claim that it is cited for is on the first screen.
+    assert '| <a id="order">order</a> | order is so | < | 1 < 2 | reproduced |' in whole
+    assert '| <a id="order">order</a> | above |  |  | reproduced |' in short
+    assert '| <a id="other">other</a> | other is so | 1 | 1 | reproduced |' in short
+
+
 def test_a_reading_that_was_chosen_by_what_came_out_is_said_beside_the_headline() -> None:
     [_, said] = asides(answered(made("chosen", "exact", by="chosen", left=A, value=1)))
     assert said == (

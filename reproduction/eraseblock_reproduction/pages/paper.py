@@ -18,7 +18,7 @@ from eraseblock_reproduction.pages.pictures import Picture
 # What a page may have at most.
 LARGEST = 25_000
 # How many ways are told of, and how many claims of each: the most with which the page is not too large.
-# With none figures have no titles either.
+# With none figures have no titles either, and what is on the first screen is not told again.
 _TOLD = ((99, 3), (20, 2), (12, 1), (6, 1), (0, 0))
 
 
@@ -32,7 +32,7 @@ def paper_page(paper: PaperAnswer, pictures: Sequence[Picture], made: Made) -> s
     ]
     foot = list(_again(paper))
     pages = (
-        "\n".join([*head, *_claims(paper, titles=ways > 0), *_hangs(paper, ways, claims), *foot]) + "\n"
+        "\n".join([*head, *_claims(paper, whole=ways > 0), *_hangs(paper, ways, claims), *foot]) + "\n"
         for ways, claims in _TOLD
     )
     page = ""
@@ -74,7 +74,7 @@ def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
         yield f"**{picture.title}**\n\n![{picture.of}]({picture.file})\n"
 
 
-def _claims(paper: PaperAnswer, *, titles: bool) -> Iterator[str]:
+def _claims(paper: PaperAnswer, *, whole: bool) -> Iterator[str]:
     """All results in one table, under their figures; what follows from others, and what is no result."""
     yield "\n## Claims\n"
     if paper.study is None:
@@ -87,8 +87,9 @@ def _claims(paper: PaperAnswer, *, titles: bool) -> Iterator[str]:
     for one in paper.figures:
         own = [answer for answer in one.answers if answer.claim.counts]
         if own:
-            yield row([_figure(one, titles=titles), *[""] * (len(head) - 1)])
-            yield from (row(cells_[: len(head)]) for cells_ in _rows(paper, own, anchors=True))
+            yield row([_figure(one, titles=whole), *[""] * (len(head) - 1)])
+            above = () if whole else paper.main
+            yield from (row(cells_[: len(head)]) for cells_ in _rows(paper, own, anchors=True, above=above))
     results = [answer for answer in paper.answers if answer.claim.shows == RESULT]
     rows = {answer.claim.whole for answer in results if answer.claim.counts}
     following = [answer for answer in results if not answer.claim.counts]
@@ -123,10 +124,16 @@ def _table(paper: PaperAnswer, answers: Sequence[Answer]) -> Iterator[str]:
     yield from (row(cells_) for cells_ in _rows(paper, answers, anchors=False))
 
 
-def _rows(paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool) -> Iterator[list[str]]:
-    """The cells of each claim; one that lists values has them all in its row."""
+def _rows(
+    paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool, above: Sequence[Answer] = ()
+) -> Iterator[list[str]]:
+    """The cells of each claim; one that lists values has them all in its row. Some have a row above."""
+    told = {answer.claim.id for answer in above}
     for name, group in groupby(answers, key=lambda answer: answer.claim.whole):
         some = list(group)
+        if told.issuperset(answer.claim.id for answer in some):
+            yield [f'<a id="{name}">{name}</a>', "above", "", "", cells.verdict(some), ""]
+            continue
         yield [
             f'<a id="{name}">{name}</a>' if anchors else f"[{name}](#{name})",
             some[0].claim.says,
