@@ -65,8 +65,13 @@ test-rust: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 test-rust: lint-rust
 	cargo test --workspace --locked --quiet
 
+# Half of what the tests of pages take is waiting for a browser: they run beside the others.
 test-python: lint-python
-	$(BIN)/pytest
+	@browser_said=$$(mktemp); trap 'kill $$browser 2>/dev/null || true; rm -f "$$browser_said"' EXIT; \
+	$(BIN)/pytest -m browser > "$$browser_said" 2>&1 & browser=$$!; \
+	status=0; $(BIN)/pytest -m "not browser" || status=$$?; \
+	wait $$browser || status=$$?; \
+	cat "$$browser_said"; exit $$status
 
 quick: $(EXTENSION) ## The tests that end within two minutes
 	cargo test --workspace --exclude eraseblock-py --locked --quiet --lib --test of_core --test of_traces

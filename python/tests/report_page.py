@@ -22,6 +22,7 @@ from eraseblock.results.record import Record
 
 # Marks of a file whose tests open pages in the fixture `chromium`.
 IN_CHROMIUM = [
+    pytest.mark.browser,
     pytest.mark.slow,
     pytest.mark.skipif(
         not (CHROMIUM and DRIVER),

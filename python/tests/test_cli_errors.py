@@ -26,6 +26,14 @@ def assert_one_line(run: Run, code: int, *parts: str) -> None:
     [
         (["compre"], ["compre", "compare"]),
         (["compare", "--bufers", "lru", "x"], ["--bufers", "--buffers"]),
+        (
+            ["run", "x.toml", "--device", "hbm-2010"],
+            ["--device: not an option of `eraseblock run`", "`compare`"],
+        ),
+        (
+            ["trace", "info", "x", "--device=epo-2011"],
+            ["not an option of `eraseblock trace info`", "`serve`"],
+        ),
         (["compare"], ["at least one trace"]),
         (["trace", "info"], ["at least one trace"]),
         (["compare", "x", "--buffers", "lruu"], ["--buffers", "`lruu`", "`lru`"]),

@@ -204,29 +204,30 @@ fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64
         let Some((drive, host)) = run_and_cut(&mut fills, config, &requests, completions) else {
             break;
         };
+        // Where one operation or none is under way, several fates leave the same.
+        let mut tried: Vec<Crash> = Vec::new();
         for variant in how.fates.clone() {
             let what = format!("{name}, seed {seed}, cut after {completions}, fate {variant}");
             let crash = drive.cut(fates(variant)).unwrap();
-            let mut back =
-                Device::recover(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+            cuts += 1;
+            if tried.contains(&crash) {
+                continue;
+            }
+            let (mut back, again) = Device::recovery_cuts(config, crash.clone())
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
             host.check(&back, &what);
             works_on(&mut back, seed + completions + variant);
-            cuts += 1;
-            cuts += cut_again(config, &crash, &host, &what);
+            // Power fails again before programs and erases of the recovery, as far apart.
+            let apart = how.apart;
+            let first = completions as usize / apart % apart;
+            for (change, crash) in again.into_iter().enumerate().skip(first).step_by(apart) {
+                let what = format!("{what}, again after change {change}");
+                let back = Device::recover(config, crash).unwrap_or_else(|e| panic!("{what}: {e}"));
+                host.check(&back, &what);
+                cuts += 1;
+            }
+            tried.push(crash);
         }
-    }
-    cuts
-}
-
-/// Power fails again before each program and erase of the recovery.
-fn cut_again(config: &DeviceConfig, crash: &Crash, host: &Host, what: &str) -> u64 {
-    let crashes =
-        Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let cuts = crashes.len() as u64;
-    for (change, crash) in crashes.into_iter().enumerate() {
-        let what = format!("{what}, again before change {change}");
-        let back = Device::recover(config, crash).unwrap_or_else(|e| panic!("{what}: {e}"));
-        host.check(&back, &what);
     }
     cuts
 }

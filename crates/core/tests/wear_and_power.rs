@@ -221,14 +221,14 @@ fn life(name: &str, config: &DeviceConfig, (seed, apart): (u64, u64)) -> Life {
         moved += drive.counters().erases[Cause::Wear as usize];
         let crash = drive.cut(fates(dice.roll(4))).unwrap();
         // Power may fail again before any program or erase of the recovery.
-        let again =
-            Device::recovery_cuts(config, crash.clone()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let (back, again) =
+            Device::recovery_cuts(config, crash).unwrap_or_else(|e| panic!("{what}, back: {e}"));
         for (change, crash) in again.into_iter().enumerate() {
             let back = Device::recover(config, crash)
-                .unwrap_or_else(|e| panic!("{what}, back again before change {change}: {e}"));
+                .unwrap_or_else(|e| panic!("{what}, back again after change {change}: {e}"));
             check(&back, &host, &what);
         }
-        drive = Device::recover(config, crash).unwrap_or_else(|e| panic!("{what}, back: {e}"));
+        drive = back;
         let versions = check(&drive, &host, &what);
         let erases: Vec<u32> = drive.erases().to_vec();
         assert!(erases.iter().all(|&e| e <= endurance), "{what}: {erases:?}");

@@ -88,6 +88,13 @@ def _explain(error: Exception) -> tuple[int, str | None]:
     return code, message
 
 
+def _commands_with(option: str) -> str:
+    """The commands that have this option, in words; empty where there are none."""
+    from eraseblock.cli.app import commands_with
+
+    return ", ".join(f"`{name}`" for name in commands_with(option))
+
+
 def _explain_call(error: Exception) -> tuple[int, str | None]:
     """The same for what the library says of a call."""
     from cyclopts import CycloptsError
@@ -101,6 +108,12 @@ def _explain_call(error: Exception) -> tuple[int, str | None]:
                 2,
                 "-: is stdin where a trace or an experiment is read, and stdout where a trace is written",
             )
+        case UnknownOptionError(token=token, command_chain=chain):
+            option = (token.keyword or token.value).partition("=")[0]
+            if not (others := _commands_with(option)):
+                return 2, f"{error} (see --help)"
+            command = " ".join(["eraseblock", *(chain or ())])
+            return 2, f"{option}: not an option of `{command}`, but of {others} (see --help)"
         case CycloptsError():
             return 2, f"{error} (see --help)"
         case _:

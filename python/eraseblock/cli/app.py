@@ -64,6 +64,18 @@ def build_app(asked: str | None) -> App:
     return app
 
 
+def commands_with(option: str) -> list[str]:
+    """The commands that have an option of this name, in the order of the help."""
+    app = build_app(None)
+    return [name for name in _COMMANDS if option in _options(app[name])]
+
+
+def _options(command: App) -> set[str]:
+    if command.default_command is None:
+        return set()
+    return {name for argument in command.assemble_argument_collection() for name in argument.names}
+
+
 def _add(app: App, name: str) -> None:
     """Import a command and add it: its module holds an app of its own, or a function of the module's name."""
     home = "listing" if name == "list" else name

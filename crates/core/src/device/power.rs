@@ -10,7 +10,7 @@ use crate::support::ids::Lpn;
 
 /// What a power cut leaves: the flash, and what was in RAM where a battery holds it up or a
 /// capacitor lets the drive save it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crash {
     media: Media,
     /// Version of the host's last trim of each page, for the oracle.
@@ -98,13 +98,17 @@ impl Device {
         Ok(device)
     }
 
-    /// What is left if power fails again while a drive comes back: a crash for each program and
-    /// erase of the recovery, as it is just before that. Reads change nothing, so that a cut after
-    /// one is the next cut.
+    /// A drive that comes back, as with [`Self::recover`], and what would be left if power failed
+    /// again meanwhile: a crash for each program and erase of the recovery but the first, as it is
+    /// just before that. Before the first nothing has changed; nor do reads change anything, so
+    /// that a cut after one is the next cut.
     ///
     /// # Errors
     /// As [`Self::recover`].
-    pub fn recovery_cuts(config: &DeviceConfig, crash: Crash) -> Result<Vec<Crash>, DeviceError> {
+    pub fn recovery_cuts(
+        config: &DeviceConfig,
+        crash: Crash,
+    ) -> Result<(Self, Vec<Crash>), DeviceError> {
         let mut device = Self::new(config, Options { verify: true })?;
         let (trims, ram) = (crash.trims.clone(), crash.ram.clone());
         if let Some(stored) = device.backend.stored_mut() {
@@ -112,10 +116,9 @@ impl Device {
         }
         device.rebuild(crash)?;
         let moments = device.backend.stored_mut().map(Stored::moments).unwrap_or_default();
-        Ok(moments
-            .into_iter()
-            .map(|media| Crash { media, trims: trims.clone(), ram: ram.clone() })
-            .collect())
+        let crash = |media| Crash { media, trims: trims.clone(), ram: ram.clone() };
+        let crashes = moments.into_iter().skip(1).map(crash).collect();
+        Ok((device, crashes))
     }
 
     pub(super) fn rebuild(&mut self, crash: Crash) -> Result<(), DeviceError> {

@@ -84,7 +84,7 @@ impl PageState {
 }
 
 /// What translation pages say. Stands for the data of those pages.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Maps {
     /// Version of each translation page that was planned last.
     newest: Vec<u32>,
@@ -137,7 +137,7 @@ impl Maps {
 }
 
 /// A tombstone's list.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct List {
     /// Ranges of logical pages, `(first, count)`.
     ranges: Vec<(Lpn, u32)>,
@@ -147,7 +147,7 @@ struct List {
 
 /// What tombstones say, by the number of the list. A list is forgotten with the last page that
 /// held it, and its number is given to another one.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Trims {
     lists: Vec<List>,
     free: Vec<u32>,
@@ -187,7 +187,7 @@ impl Trims {
 }
 
 /// The whole array, by completion.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// The pages of each block. Copies of a medium have them in common until one is changed, and
     /// all blocks that are erased have the same.
