@@ -18,7 +18,7 @@ from eraseblock_reproduction.pages.pictures import Picture
 # What a page may have at most.
 LARGEST = 25_000
 # How many ways are told of, and how many claims of each: the most with which the page is not too large.
-# With none figures have no titles either, and what is on the first screen is not told again.
+# With none figures have no titles, what is on the first screen is not told again, and how robust each is are data.
 _TOLD = ((99, 3), (20, 2), (12, 1), (6, 1), (0, 0))
 
 
@@ -79,9 +79,11 @@ def _claims(paper: PaperAnswer, *, whole: bool) -> Iterator[str]:
     yield "\n## Claims\n"
     if paper.study is None:
         yield "Results. How many of the choices that the paper leaves open keep each verdict: none was run.\n"
-    else:
+    elif whole:
         yield "Results. Robust: so many of the choices that the paper leaves open keep the verdict.\n"
-    head = _HEAD if paper.study is not None else _HEAD[:-1]
+    else:
+        yield f"Results. How robust each is: `{paper.paper.name}.csv`.\n"
+    head = _HEAD if paper.study is not None and whole else _HEAD[:-1]
     yield row(head)
     yield row(["---"] * len(head))
     for one in paper.figures:
