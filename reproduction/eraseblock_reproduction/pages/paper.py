@@ -18,7 +18,7 @@ from eraseblock_reproduction.pages.pictures import Picture
 # What a page may have at most.
 LARGEST = 25_000
 # How many ways are told of, and how many claims of each: the most with which the page is not too large.
-# With none figures have no titles, what is on the first screen is not told again, and how robust each is are data.
+# With none figures have no titles, the first screen is not told again, and how robust claims are is data.
 _TOLD = ((99, 3), (20, 2), (12, 1), (6, 1), (0, 0))
 
 
