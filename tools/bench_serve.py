@@ -9,6 +9,9 @@ each request. On a machine that does other things only the processor time says s
 
 `--pace`: `nvme-tlc` as it is, one request under way. First as fast as it answers, then at half of that; the
 server says how late answers were. It means something on an idle machine alone.
+
+The image lies in memory where it can, as what nbdkit serves does: a disk that has to keep up with what is
+programmed makes the server wait (`--folder`).
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ DRIVE = (
     *("--set", "nand.pages_per_block=24", "--set", "nand.blocks_per_plane=64"),
 )
 JOBS = {"4 KiB writes": ("--rw=randwrite",), "70/30 mix": ("--rw=randrw", "--rwmixread=70")}
+# Where what lies there is in memory.
+MEMORY = Path("/dev/shm")
 # What is asked of the paced drive: the part of it that has been written.
 PACED = ("--device", "nvme-tlc", "--set", 'buffer.size="64 MiB"')
 LATE_US = 75
@@ -200,7 +205,10 @@ def main() -> None:
     parser.add_argument("--pace", action="store_true", help="how late answers of a paced drive are, instead")
     parser.add_argument("--goal", type=float, default=0.8, help="ratio of IOPS that is wanted (0.8)")
     parser.add_argument(
-        "--folder", type=Path, help="where the image is made (the system's for temporary files)"
+        "--folder",
+        type=Path,
+        default=MEMORY if MEMORY.is_dir() else None,
+        help=f"where the image is made ({MEMORY}, or the system's for temporary files)",
     )
     options = parser.parse_args()
     programs = ("fio",) if options.pace else ("fio", "nbdkit")

@@ -154,6 +154,8 @@ class ServeOptions(TypedDict):
     insecure: bool
     sync: bool
     pace: bool
+    # The thread that answers in time asks for real-time priority.
+    real_time: bool
     record: str | None
     control: str | None
     # A port of this machine (0: any that is free), and the page that stands there.

@@ -50,6 +50,13 @@ def create(image: Path, drive: Experiment) -> None:
     _core.image_create(str(image), drive.text)
 
 
+def priority(told: bool | str | None) -> str | None:
+    """Whether answers that come in time have real-time priority, as a server tells it; none where none do."""
+    if told is None:
+        return None
+    return "with real-time priority" if told is True else f"without real-time priority ({told})"
+
+
 def info(image: Path) -> dict[str, Any]:
     """What is in an image: sizes in bytes, how it was left, the drive's configuration."""
     found: dict[str, Any] = json.loads(_core.image_info(str(image)))

@@ -313,6 +313,22 @@ def test_a_recording_gives_the_same_flash_operations_in_the_simulation(cli: Cli,
     assert (other.returncode, "trace convert" in other.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_server_says_whether_it_has_real_time_priority(cli: Cli, tmp_path: Path, asked: bool) -> None:
+    image = tmp_path / "drive.img"
+    options = ("--pace",) if asked else ("--pace", "--no-real-time")
+    with served(image, *DRIVE, *options) as (process, _):
+        assert process.stdout is not None
+        said = process.stdout.readline().removeprefix("answers come when the drive would give them, ")
+        assert f"priority  {said}" in cli("ctl", f"{image}.ctl", "stats").stdout
+    if asked:
+        assert said == "with real-time priority\n" or "CAP_SYS_NICE allows it)" in said
+    else:
+        assert said == "without real-time priority (it has not been asked for)\n"
+        refused = cli("serve", "--image", str(image), "--no-real-time")
+        assert (refused.returncode, "add --pace" in refused.stderr) == (2, True)
+
+
 def test_a_server_takes_orders(cli: Cli, tmp_path: Path) -> None:
     image, copy = tmp_path / "drive.img", tmp_path / "copy.img"
     control = f"{image}.ctl"

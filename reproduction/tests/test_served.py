@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +43,39 @@ def experiment(scheme: str = "bplru", **workload: object) -> Experiment:
         }
     )
     return found
+
+
+# Plays to a served drive until it is killed.
+_PLAYER = """
+import json, sys, tempfile
+from pathlib import Path
+from eraseblock import Experiment
+from eraseblock_reproduction.served.playing import play
+tempfile.tempdir = sys.argv[1]
+play(Experiment(sys.argv[2], Path()), lambda done, _: print(done, flush=True) or (done and sys.stdin.read()))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_player_that_is_ended_leaves_no_server_and_no_file(number: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _PLAYER, str(tmp_path), json.dumps(experiment().config)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as player:
+        assert player.stdout is not None
+        # There is a server by then.
+        assert [player.stdout.readline() for _ in range(2)] == ["0\n", "256\n"]
+        [folder] = tmp_path.iterdir()
+        address = str(folder / "socket")
+        player.send_signal(number)
+        player.wait()
+    until = time.monotonic() + 30
+    while any(tmp_path.iterdir()) or _answers(address):
+        assert time.monotonic() < until, "the server goes on"
+        time.sleep(0.05)
+
+
+def _answers(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(address) == 0
 
 
 def nobody(_done: int, _total: int) -> None:

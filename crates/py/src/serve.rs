@@ -67,6 +67,10 @@ fn image_export(py: Python<'_>, path: PathBuf, to: PathBuf) -> PyResult<()> {
 /// How an image is served; `ServeOptions` in Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "choices that have nothing to do with one another"
+)]
 struct Served {
     socket: Option<PathBuf>,
     host: Option<String>,
@@ -75,6 +79,7 @@ struct Served {
     insecure: bool,
     sync: bool,
     pace: bool,
+    real_time: bool,
     record: Option<PathBuf>,
     control: Option<PathBuf>,
     http: Option<(u16, String)>,
@@ -92,7 +97,8 @@ fn image_serve(
     prepare: Py<PyAny>,
     ready: Py<PyAny>,
 ) -> PyResult<Option<String>> {
-    let Served { socket, host, port, tls, insecure, sync, pace, record, control, http } = options;
+    let Served { socket, host, port, tls, insecure, sync, pace, real_time, record, control, http } =
+        options;
     let address = match (socket, host) {
         (Some(socket), _) => Address::Unix(socket),
         (None, Some(host)) => Address::Tcp(host, port),
@@ -100,7 +106,7 @@ fn image_serve(
     };
     let tls = tls.map(|(folder, verify_peer)| Tls { folder, verify_peer });
     let http = http.map(|(port, page)| Http { port, page });
-    let options = Options { address, tls, insecure, sync, pace, record, control, http };
+    let options = Options { address, tls, insecure, sync, pace, real_time, record, control, http };
     let raised = Mutex::new(None);
     let call = |callback: &Py<PyAny>, text: Option<String>| {
         let called = Python::attach(|py| match text {

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use eraseblock_core::nand::media::{Content, Media, PageState};
 use eraseblock_core::nand::{Geometry, Oob};
@@ -186,6 +188,44 @@ pub fn read(
     Ok(contents)
 }
 
+/// Pieces of a checkpoint that are decoded before they are wanted.
+const DECODED: usize = 4;
+
+/// Calls `taken` with what each piece of a checkpoint says that is not damaged, in order. A thread decodes
+/// the next ones meanwhile, where there can be one.
+fn each_piece(
+    image: &Image,
+    slot: u32,
+    head: &Head,
+    mut taken: impl FnMut(u32, Vec<Recorded>) -> io::Result<()>,
+) -> io::Result<()> {
+    let pieces = 0..image.layout().pieces();
+    thread::scope(|scope| {
+        let (sender, decoded) = sync_channel(DECODED);
+        let decode = {
+            let pieces = pieces.clone();
+            // Nobody listens any more where something has gone wrong.
+            move || {
+                let mut told = pieces.map(|piece| image.piece(slot, head, piece));
+                _ = told.try_for_each(|one| sender.send(one));
+            }
+        };
+        let thread = thread::Builder::new().name("checkpoint".into());
+        let has_thread = thread.spawn_scoped(scope, decode).is_ok();
+        for piece in pieces {
+            let told = if has_thread {
+                decoded.recv().map_err(|_| io::Error::other("the thread that decodes has died"))?
+            } else {
+                image.piece(slot, head, piece)
+            };
+            if let Some(blocks) = told? {
+                taken(piece, blocks)?;
+            }
+        }
+        Ok(())
+    })
+}
+
 struct Reader<'a> {
     image: &'a Image,
     layout: Layout,
@@ -225,18 +265,20 @@ impl Reader<'_> {
         }
         // The blocks from there on whose records have to be read.
         let mut unread = BlockId(0);
-        for piece in 0..self.layout.pieces() {
-            let Some((slot, head)) = newest else { break };
-            let Some(blocks) = self.image.piece(slot, &head, piece)? else { continue };
-            for (block, told) in self.layout.blocks_of(piece).0.onwards().zip(blocks) {
-                if !self.holds(&head, block, &told) {
-                    continue;
+        if let Some((slot, head)) = newest {
+            let image = self.image;
+            each_piece(image, slot, &head, |piece, blocks| {
+                for (block, told) in image.layout().blocks_of(piece).0.onwards().zip(blocks) {
+                    if !self.holds(&head, block, &told) {
+                        continue;
+                    }
+                    self.scan(unread..block)?;
+                    unread = block + 1;
+                    self.contents.found.told += 1;
+                    self.block(block, &told.pages)?;
                 }
-                self.scan(unread..block)?;
-                unread = block + 1;
-                self.contents.found.told += 1;
-                self.block(block, &told.pages)?;
-            }
+                Ok(())
+            })?;
         }
         self.scan(unread..BlockId(self.layout.blocks))
     }

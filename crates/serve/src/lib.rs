@@ -9,12 +9,13 @@ mod error;
 mod found;
 mod image;
 mod logical;
+mod priority;
 mod ram;
 mod record;
 mod server;
 mod store;
 
-pub use drive::{Checked, Drive, Failure, Glance, Info, Scrubbed, Unfinished};
+pub use drive::{Checked, Drive, Failure, Finished, Glance, Info, Scrubbed, Unfinished};
 pub use error::Error;
 pub use found::{Damage, Found};
 pub use image::{Event, Starved, State, Stop, Tape};

@@ -15,6 +15,9 @@ const PIECE: usize = 256;
 /// Slices of the drive, as clients see it, of which it is counted how many pages are in RAM.
 const SLICES: u32 = 256;
 
+/// How many bytes of a page have to be written, and their checksum: none where all are zero.
+pub type Sum = (u32, u32);
+
 /// Where the bytes of a version are, until the next change.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot(u32);
@@ -38,6 +41,8 @@ struct Page {
 pub struct Ram {
     page_bytes: usize,
     pieces: Vec<Box<[u8]>>,
+    /// Of the bytes of each slot: worked out while they are in the processor's cache.
+    sums: Vec<Sum>,
     free: Vec<u32>,
     pages: HashMap<Lpn, Page>,
     /// More versions than two of a page, rarely.
@@ -52,7 +57,8 @@ impl Ram {
         let (pages, older) = (HashMap::new(), HashMap::new());
         let per_slice = logical_pages.div_ceil(SLICES).max(1);
         let by_slice = vec![0; logical_pages.div_ceil(per_slice) as usize];
-        Self { page_bytes, pieces: Vec::new(), free: Vec::new(), pages, older, per_slice, by_slice }
+        let (pieces, sums, free) = (Vec::new(), Vec::new(), Vec::new());
+        Self { page_bytes, pieces, sums, free, pages, older, per_slice, by_slice }
     }
 
     /// Logical pages of which the newest bytes are not stored.
@@ -77,20 +83,26 @@ impl Ram {
         &self.pieces[slot as usize / PIECE][at..at + self.page_bytes]
     }
 
+    /// What of them has to be written.
+    #[inline]
+    pub fn sum(&self, Slot(slot): Slot) -> Sum {
+        self.sums[slot as usize]
+    }
+
     fn take(&mut self) -> u32 {
         if let Some(slot) = self.free.pop() {
             return slot;
         }
         let first = (self.pieces.len() * PIECE) as u32;
         self.pieces.push(vec![0; PIECE * self.page_bytes].into_boxed_slice());
+        self.sums.resize(self.pieces.len() * PIECE, (0, 0));
         self.free.extend((first + 1..first + PIECE as u32).rev());
         first
     }
 
-    /// The host writes a page: where the bytes of this version go, which are not cleared, and
-    /// whether it replaces another one.
+    /// The host writes a page: its bytes are kept as this version. Whether it replaces another one.
     #[inline]
-    pub fn write(&mut self, lpn: Lpn, version: u32) -> (&mut [u8], bool) {
+    pub fn write(&mut self, lpn: Lpn, version: u32, bytes: &[u8]) -> bool {
         let slot = self.take();
         let newest = Kept { version, slot, left: false };
         let mut replaces = false;
@@ -108,7 +120,11 @@ impl Ram {
             }
         }
         let at = slot as usize % PIECE * self.page_bytes;
-        (&mut self.pieces[slot as usize / PIECE][at..at + self.page_bytes], replaces)
+        self.pieces[slot as usize / PIECE][at..at + self.page_bytes].copy_from_slice(bytes);
+        let is_zero = bytes.iter().all(|&byte| byte == 0);
+        let length = if is_zero { 0 } else { self.page_bytes as u32 };
+        self.sums[slot as usize] = (length, crc32fast::hash(&bytes[..length as usize]));
+        replaces
     }
 
     /// This version leaves the buffer.

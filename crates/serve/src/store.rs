@@ -11,7 +11,7 @@
 //! `places` says where its newest stored version is.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use eraseblock_core::nand::media::{Content, Media};
@@ -25,7 +25,7 @@ use crate::counts::Counts;
 use crate::found::Contents;
 use crate::image::record::Record;
 use crate::image::{Image, RECORD, State};
-use crate::ram::{Ram, Slot};
+use crate::ram::{Ram, Slot, Sum};
 
 /// Blocks that are said to have been changed at once, at most.
 const AHEAD: usize = 32;
@@ -48,8 +48,9 @@ pub struct Store {
     state: State,
     /// Records of the step being written.
     records: Vec<u8>,
-    /// Bytes of the step being written.
+    /// Bytes of the step being written that are not in RAM anyhow, and where all of them are.
     bytes: Vec<u8>,
+    parts: Vec<Part>,
     /// Bytes of a page of which a part is asked for.
     page: Vec<u8>,
     /// Where what is stored has to last on the host's disk: blocks whose entry has been changed,
@@ -57,6 +58,15 @@ pub struct Store {
     unsure: Option<BTreeMap<BlockId, bool>>,
     /// The first thing that the host's disk did not take. Nothing has been written since.
     fault: Option<io::Error>,
+}
+
+/// Where bytes are that go to the image.
+#[derive(Debug)]
+enum Part {
+    /// A page in RAM.
+    Ram(Slot),
+    /// So many of those that have been gathered.
+    Gathered(usize),
 }
 
 /// Where a page's bytes are.
@@ -81,6 +91,7 @@ impl Store {
             state: State::default(),
             records: Vec::new(),
             bytes: Vec::new(),
+            parts: Vec::new(),
             page: vec![0; layout.page_bytes as usize],
             unsure: None,
             fault: None,
@@ -97,8 +108,16 @@ impl Store {
         self.checkpoints.give_up()
     }
 
+    /// Waits for a sync that a checkpoint has begun; the checkpoint is given up, and comes again. Where the
+    /// host's disk has not taken what was written, that is a fault of it.
+    pub fn let_sync_end(&mut self) {
+        let ended = self.checkpoints.give_up();
+        self.note(ended);
+    }
+
     /// Begins with an image that holds `contents`; the medium for the drive. With `sync`, what is
-    /// stored is never only where it is going to be erased. What is in RAM stays there.
+    /// stored is never only where it is going to be erased. What is in RAM stays there. Before anything
+    /// else is asked of it, [`Self::find_places`] has to follow.
     pub fn restart(&mut self, contents: Contents, state: State, sync: bool) -> Media {
         let layout = *self.image.layout();
         let Contents { media, found, entries, last_steps, kept, checkpoints, .. } = contents;
@@ -112,15 +131,19 @@ impl Store {
         self.state = state;
         self.unsure = sync.then(BTreeMap::new);
         self.fault = None;
+        media
+    }
+
+    /// Where everything is that has been found.
+    pub fn find_places(&mut self, media: &Media) {
         let look = |store: &Self, (_, oob): (Ppn, &Oob)| {
             let is_host = oob.content == Content::Host;
             let place = if is_host { store.places[oob.lpn.index()] } else { Ppn::NONE };
             if place.is_none() { 0 } else { media.oob(place).map_or(0, |before| before.version) }
         };
         in_groups(self, media.records(), look, |store, (ppn, oob)| {
-            store.note_stored(ppn, oob, &media);
+            store.note_stored(ppn, oob, media);
         });
-        media
     }
 
     /// What is in RAM is of no use any more.
@@ -258,9 +281,7 @@ impl Store {
     #[inline]
     pub fn write(&mut self, lpn: Lpn, version: u32, bytes: &[u8]) -> bool {
         self.counts.written(lpn);
-        let (page, replaces) = self.ram.write(lpn, version);
-        page.copy_from_slice(bytes);
-        replaces
+        self.ram.write(lpn, version, bytes)
     }
 
     /// The same of `bytes` from byte `from` of the page on; `before` is what a read would find now,
@@ -432,6 +453,7 @@ impl Store {
         self.records.clear();
         // Pages that follow one another are written at once.
         self.bytes.clear();
+        self.parts.clear();
         let mut from = first;
         // Copies that have been read with one before them.
         let mut read = 0;
@@ -443,14 +465,10 @@ impl Store {
                 read -= 1;
                 self.known.kept[oob.from.index()]
             } else {
-                let before = self.bytes.len();
-                let copied = self.take_bytes(oob, media)?;
-                let taken = &self.bytes[before..];
-                (taken.len() as u32, copied.unwrap_or_else(|| crc32fast::hash(taken)))
+                self.take_bytes(oob, media)?
             };
             if length < self.image.layout().page_bytes {
-                self.image.write(from, &self.bytes)?;
-                self.bytes.clear();
+                self.write_parts(from)?;
                 from = ppn + 1;
             }
             let mut bytes = [0; RECORD];
@@ -458,7 +476,7 @@ impl Store {
             self.records.extend_from_slice(&bytes);
             self.known.kept.set(ppn.index(), (length, sum));
         }
-        self.image.write(from, &self.bytes)?;
+        self.write_parts(from)?;
         self.image.write_records(first, &self.records)?;
         // What these pages replace lies anywhere in memory: it is fetched together.
         let hosts = records.iter().filter(|oob| oob.content == Content::Host);
@@ -492,15 +510,38 @@ impl Store {
             return Ok(0);
         }
         let count = first.onwards().zip(records).take_while(follows).count();
+        if count == 0 {
+            return Ok(0);
+        }
         let before = self.bytes.len();
         self.bytes.resize(before + count * page_bytes as usize, 0);
         self.image.read(first, &mut self.bytes[before..])?;
+        self.parts.push(Part::Gathered(self.bytes.len() - before));
         Ok(count)
     }
 
-    /// Adds the bytes of a page that is being programmed to those of the step. None are added of a
-    /// page of zeroes. A copy comes with its checksum: damage is carried along, and not made good.
-    fn take_bytes(&mut self, oob: &Oob, media: &Media) -> io::Result<Option<u32>> {
+    /// Writes what has been gathered to pages from `from` on, in one piece.
+    fn write_parts(&mut self, from: Ppn) -> io::Result<()> {
+        let mut rest = &self.bytes[..];
+        let slice = |part: &Part| match *part {
+            Part::Ram(slot) => IoSlice::new(self.ram.bytes(slot)),
+            Part::Gathered(count) => {
+                let (now, after) = rest.split_at(count);
+                rest = after;
+                IoSlice::new(now)
+            }
+        };
+        let mut slices: Vec<_> = self.parts.iter().map(slice).collect();
+        self.image.write(from, &mut slices)?;
+        self.parts.clear();
+        self.bytes.clear();
+        Ok(())
+    }
+
+    /// Adds the bytes of a page that is being programmed to those of the step; how many those are, and their
+    /// checksum. None are added of a page of zeroes. A copy comes with its checksum: damage is carried
+    /// along, and not made good.
+    fn take_bytes(&mut self, oob: &Oob, media: &Media) -> io::Result<Sum> {
         let mut copied = None;
         let before = self.bytes.len();
         match oob.content {
@@ -525,10 +566,11 @@ impl Store {
                     copied = Some(sum);
                 }
                 Source::Ram(slot) => {
-                    let bytes = self.ram.bytes(slot);
-                    if bytes.iter().any(|&byte| byte != 0) {
-                        self.bytes.extend_from_slice(bytes);
+                    let sum = self.ram.sum(slot);
+                    if sum.0 > 0 {
+                        self.parts.push(Part::Ram(slot));
                     }
+                    return Ok(sum);
                 }
             },
         }
@@ -537,7 +579,11 @@ impl Store {
             let why = format!("{added} bytes of the mapping's own do not fit a page of {most}");
             return Err(io::Error::other(why));
         }
-        Ok(copied)
+        if added > 0 {
+            self.parts.push(Part::Gathered(added));
+        }
+        let sum = copied.unwrap_or_else(|| crc32fast::hash(&self.bytes[before..]));
+        Ok((added as u32, sum))
     }
 
     fn erase(&mut self, block: BlockId, erases: u32) -> io::Result<()> {

@@ -7,6 +7,8 @@ mod common;
 mod failing;
 #[path = "server/hostile.rs"]
 mod hostile;
+#[path = "server/pace.rs"]
+mod pace;
 #[path = "server/tls.rs"]
 mod tls;
 
@@ -36,6 +38,7 @@ fn serves_what_the_environment_names() {
             verify_peer: asked.contains("tls-verify"),
         }),
         pace: asked.contains("pace"),
+        real_time: !asked.contains("normal"),
         control: asked.contains("control").then(|| image.with_extension("ctl")),
         record: asked.contains("record").then(|| image.with_extension("ebt")),
         http: asked.contains("http").then(|| Http { port: 0, page: "<p>a page".into() }),

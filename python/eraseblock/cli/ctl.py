@@ -92,6 +92,8 @@ def _ask(socket: Path, asked: dict[str, str]) -> dict[str, Any]:
 
 
 def _summary(found: dict[str, Any]) -> str:
+    from eraseblock import images
+
     drive = found["drive"]
     flash, requests = drive["flash"], drive["requests"]
     lines = [
@@ -105,6 +107,10 @@ def _summary(found: dict[str, Any]) -> str:
         if times:
             half, most, all_ = (f"{times[part] / 1000:.0f} us" for part in ("p50", "p99", "max"))
             lines.append(f"{name}   {half} (half), {most} (99 %), {all_} (all)")
+    if (priority := images.priority(found["real_time"])) is not None:
+        lines.append(f"priority  {priority}")
+    if found["checkpoint_failed"]:
+        lines.append(f"checkpoint failed: {found['checkpoint_failed']}")
     if found["failed"]:
         lines.append(f"failed    {found['failed']}")
     return "\n".join(lines) + "\n"

@@ -81,6 +81,13 @@ def serve(
             help="Answer when the simulated drive would, and say at the end how late answers were.",
         ),
     ] = False,
+    no_real_time: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="With --pace: do not ask the system for real-time priority for the thread that answers.",
+        ),
+    ] = False,
     record: Annotated[
         Path | None,
         Parameter(
@@ -117,6 +124,10 @@ def serve(
         raise _core.ConfigError("--tls-any-client: nothing is encrypted; name certificates with --tls")
     if insecure and tls is not None:
         raise _core.ConfigError("--insecure and --tls exclude each other; leave one of them out")
+    if no_real_time and not pace:
+        raise _core.ConfigError(
+            "--no-real-time: only a server with --pace asks for it; add --pace or leave it out"
+        )
     if insecure and host is None:
         raise _core.ConfigError("--insecure: no other machine can come; name an address with --host")
     drive = images.drive_of(device, config, set_ or [])
@@ -137,6 +148,8 @@ def serve(
         lost = f", {found['torn']} pages were lost when it ended" if found["torn"] else ""
         size = images.amount(found["size"])
         sys.stdout.write(f"serving {image} ({size}{lost}) at {found['uri']}\n")
+        if (priority := images.priority(found["real_time"])) is not None:
+            sys.stdout.write(f"answers come when the drive would give them, {priority}\n")
         if found["page"] is not None:
             sys.stdout.write(f"what it does is at {found['page']}\n")
         sys.stdout.flush()
@@ -149,6 +162,7 @@ def serve(
         "insecure": insecure,
         "sync": sync,
         "pace": pace,
+        "real_time": not no_real_time,
         "record": None if record is None else str(record),
         "control": str(control or image.with_name(image.name + ".ctl")),
         "http": None if http is None or http is False else (_port(http), _page(image, drive)),
@@ -190,6 +204,10 @@ def _tell(found: dict[str, Any], record: Path | None) -> None:
     if late := found["lateness_ns"]:
         half, most, all_ = (f"{late[part] / 1000:.0f} us" for part in ("p50", "p99", "max"))
         sys.stdout.write(f"answers were late by {half} (half), {most} (99 %), {all_} (all)\n")
+    if why := found["checkpoint_failed"]:
+        sys.stdout.write(
+            f"the last checkpoint could not be written ({why}): the image takes longer to open\n"
+        )
     wrong = {
         "the drive has failed, and can only be read": found["failed"],
         "what it was asked is not recorded": found["recording_failed"],

@@ -17,6 +17,7 @@ from typing import Any
 
 from eraseblock import Experiment, InputError, SimulationError, trace
 from eraseblock.toolkit import bytes_of, create_image
+from eraseblock_reproduction.served import tethered
 from eraseblock_reproduction.served.client import Client
 
 _SECTOR = 512
@@ -103,8 +104,10 @@ def _served(experiment: Experiment, folder: Path) -> Iterator[subprocess.Popen[s
     create_image(image, Experiment(json.dumps(config), experiment.base))
     files = {"socket": _SOCKET, "control": "control", "report": _REPORT}
     options = [word for option, name in files.items() for word in (f"--{option}", str(folder / name))]
-    command = [sys.executable, "-m", "eraseblock", "serve", "--image", str(image), *options]
-    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+    # It ends when this process has gone, however that came: its input ends then.
+    command = [sys.executable, "-m", tethered.__name__, str(folder), "serve", "--image", str(image), *options]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as server:
         try:
             assert server.stdout is not None
             if not server.stdout.readline():

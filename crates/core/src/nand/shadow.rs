@@ -67,7 +67,11 @@ impl Shadow {
 
     /// A page kept through a power cut is about to be stored: the host had written it as `version`.
     pub fn host_wrote(&mut self, lpn: Lpn, version: u32) {
-        self.pages.at_mut(lpn.index()).host = version;
+        let page = self.pages.at_mut(lpn.index());
+        page.host = version;
+        // Of a trim that was found on flash the version is not known ([`Self::restart`]). It came
+        // before what was kept.
+        page.trim = page.trim.min(version - 1);
     }
 
     /// A trim that was kept through a power cut: it had been the host's `version` of the page.
@@ -262,5 +266,22 @@ impl Shadow {
     /// Version of the host's last trim of each page.
     pub fn trims(&self) -> Vec<u32> {
         self.pages.iter().map(|page| page.trim.max(page.trimmed)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_after_a_trim_and_kept_in_ram_is_not_blank() {
+        let mut shadow = Shadow::new(2);
+        let lpn = Lpn(1);
+        // A tombstone was found beside version 4 of the page, and counts as the next one.
+        shadow.host_trimmed(lpn, 5);
+        assert!(shadow.is_blank(lpn));
+        shadow.host_wrote(lpn, 5);
+        assert!(!shadow.is_blank(lpn));
+        assert_eq!(shadow.version(lpn), 5);
     }
 }

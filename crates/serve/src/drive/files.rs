@@ -1,7 +1,8 @@
 //! How a drive gets into an image, and out of it again.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
 
 use eraseblock_core::config::{DeviceConfig, PowerLoss};
 use eraseblock_core::device::{Device, DeviceError, Saved};
@@ -93,7 +94,8 @@ impl Drive {
         let failed = |source| Error::file(path, source);
         let contents = found::read(&image, geometry, None, Compare::New).map_err(failed)?;
         let mut store = Store::new(image);
-        store.restart(contents, State::default(), false);
+        let media = store.restart(contents, State::default(), false);
+        store.find_places(&media);
         // One is written at the end.
         store.checkpoint_every(u64::MAX);
         let store = Shared(Arc::new(Mutex::new(store)));
@@ -175,7 +177,24 @@ impl Drive {
         held.begin(&torn).map_err(failed)?;
         // The drive takes it for each page that it stores.
         drop(held);
-        let device = Device::serving_again(config, media, saved, Box::new(store.clone()))?;
+        // Copies of a medium have their pages in common. Where there is a thread for it, the store looks
+        // through them while the FTL does, and is done before it is told of more.
+        let (begun, pages) = (Barrier::new(2), media.clone());
+        let device = thread::scope(|scope| {
+            let look = || {
+                let mut store = store.get();
+                begun.wait();
+                store.find_places(&pages);
+            };
+            let thread = thread::Builder::new().name("places".into());
+            if thread.spawn_scoped(scope, look).is_ok() {
+                begun.wait();
+            } else {
+                store.get().find_places(&pages);
+            }
+            Device::serving_again(config, media, saved, Box::new(store.clone()))
+        })?;
+        drop(pages);
         let mut held = store.get();
         held.settle_places(|lpn| device.place_of(lpn));
         if !device.keeps_ram() {
@@ -190,8 +209,13 @@ impl Drive {
     /// Why power had better not fail now by order: what a capacitor or a battery saves cannot be
     /// written to a drive that has failed, and what the host's disk has lost does not come back
     /// with the power.
-    pub fn refuses_power_cut(&self) -> Option<String> {
-        if self.store.get().image().has_lost() {
+    pub fn refuses_power_cut(&mut self) -> Option<String> {
+        let mut store = self.store.get();
+        // What the disk says of a sync that is under way counts, too.
+        store.let_sync_end();
+        let lost = store.image().has_lost();
+        drop(store);
+        if lost {
             return Some(
                 "the disk of the image has lost what was written to it: end the server when all \
                  that is needed has been read, and look what `eraseblock image check` says"

@@ -35,6 +35,18 @@ pub enum Failure {
     Io(String),
 }
 
+/// What a drive leaves that ended as it should.
+#[derive(Debug)]
+pub struct Finished {
+    /// What it has done since it was opened.
+    pub report: Report,
+    /// All that was put to it, whole.
+    pub recorder: Option<Recorder>,
+    /// Why its last checkpoint could not be written, if that is so: it takes longer to open the image
+    /// then. Nothing else comes of it.
+    pub checkpoint_failed: Option<String>,
+}
+
 /// What a drive leaves that could not end as it should.
 #[derive(Debug)]
 pub struct Unfinished {
@@ -78,10 +90,10 @@ impl Drive {
         self.store.get().image_mut().disk_mut().stop_after(writes, why);
     }
 
-    /// The next sync of the image fails, and the ones after it do not: so the system tells of it.
-    /// For tests.
-    pub fn fail_sync(&mut self) {
-        self.store.get().image_mut().disk_mut().fail_sync();
+    /// The next sync of the image fails, and the ones after it do not: so the system tells of it. Or
+    /// it does not fail, if it has not come yet. For tests.
+    pub fn fail_sync(&mut self, fails: bool) {
+        self.store.get().image_mut().disk_mut().fail_sync(fails);
     }
 
     /// A checkpoint is written whenever so many pages have been programmed. For tests: without
@@ -338,14 +350,16 @@ impl Drive {
         synced.map_err(|why| self.fail(of_disk(&why)))
     }
 
-    /// The drive ends as it should: everything is stored, and nothing is under way. What it has
-    /// done since it was opened comes back, and the recording, which is whole.
+    /// The drive ends as it should: everything is stored, and nothing is under way.
     ///
     /// # Errors
     /// The drive has failed, and why. What it has done until then comes back, too.
-    pub fn close(mut self) -> Result<(Report, Option<Recorder>), Box<Unfinished>> {
+    pub fn close(mut self) -> Result<Finished, Box<Unfinished>> {
         match self.end() {
-            Ok(report) => Ok((report, self.recorder)),
+            Ok(report) => {
+                let (checkpoint_failed, recorder) = (self.checkpoint_failure(), self.recorder);
+                Ok(Finished { report, recorder, checkpoint_failed })
+            }
             Err(why) => {
                 let (report, recorder) = (self.device.report_so_far(), self.recorder);
                 Err(Box::new(Unfinished { why, report, recorder }))

@@ -1,7 +1,7 @@
 //! What can be done about a damaged image, and how its contents get out of one.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -156,7 +156,7 @@ fn mend(image: &Image, state: Option<State>, contents: &Contents) -> io::Result<
                 let copy = copies.get(&(oob.lpn, oob.version)).copied().flatten();
                 if let Some(copy) = copy.filter(|copy| kept[copy.index()] == kept[ppn.index()]) {
                     image.read(copy, &mut page)?;
-                    image.write(ppn, &page)?;
+                    image.write(ppn, &mut [IoSlice::new(&page)])?;
                     done.repaired.push(*damage);
                 } else if places[oob.lpn.index()] == ppn {
                     done.unreadable.push(oob.lpn);

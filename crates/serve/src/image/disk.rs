@@ -2,17 +2,24 @@
 //! them, and end them anywhere.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rustix::fs::{SeekFrom, seek};
 
 use super::layout::RECORD;
+use crate::priority;
+
+/// So long it takes until a test's disk fails.
+const FAILING: Duration = Duration::from_millis(5);
+/// Parts that the system takes at once.
+const MOST_PARTS: usize = 1024;
 
 /// Why nothing reaches the file any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +94,13 @@ fn sync(file: &File, fails: bool, lost: &AtomicBool) -> io::Result<()> {
     if lost.load(Relaxed) {
         return Err(io::Error::other("it has lost what was written before"));
     }
-    let synced = if fails { Err(rustix::io::Errno::IO.into()) } else { file.sync_data() };
+    let synced = if fails {
+        // A disk takes its time to find out.
+        thread::sleep(FAILING);
+        Err(rustix::io::Errno::IO.into())
+    } else {
+        file.sync_data()
+    };
     if synced.is_err() {
         lost.store(true, Relaxed);
     }
@@ -137,10 +150,10 @@ impl Disk {
         self.stops_after = Some((AtomicU64::new(writes), why));
     }
 
-    /// The host's disk does not take what has been written, which the next sync is told, and none
+    /// Whether the host's disk does not take what has been written, which the next sync is told, and none
     /// after it.
-    pub fn fail_sync(&self) {
-        self.sync_fails.store(true, Relaxed);
+    pub fn fail_sync(&self, fails: bool) {
+        self.sync_fails.store(fails, Relaxed);
     }
 
     /// The host's disk has no room for these bytes of the file, and with `no_threads` the system
@@ -196,6 +209,31 @@ impl Disk {
         self.file.write_all_at(bytes, at)
     }
 
+    /// The same of bytes that lie in several places.
+    pub fn put_parts(&self, mut parts: &mut [IoSlice<'_>], mut at: u64) -> io::Result<()> {
+        if self.is_watched() {
+            let whole: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+            return self.put(&whole, at);
+        }
+        while !parts.is_empty() {
+            let some = &parts[..parts.len().min(MOST_PARTS)];
+            let written = match rustix::io::pwritev(&self.file, some, at) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => written,
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(why) => return Err(why.into()),
+            };
+            at += written as u64;
+            IoSlice::advance_slices(&mut parts, written);
+        }
+        Ok(())
+    }
+
+    /// Whether a test looks at each write, or ends them somewhere.
+    fn is_watched(&self) -> bool {
+        self.stops_after.is_some() || self.tape.is_some() || !self.full.is_empty()
+    }
+
     /// What has been written is on the host's disk when this returns.
     pub fn sync(&self) -> io::Result<()> {
         sync(&self.file, self.sync_fails.swap(false, Relaxed), &self.lost)?;
@@ -213,7 +251,12 @@ impl Disk {
         let (file, lost) = (self.file.try_clone()?, Arc::clone(&self.lost));
         let fails = self.sync_fails.swap(false, Relaxed);
         let thread = thread::Builder::new().name("sync".into());
-        Ok(Syncing(Some(thread.spawn(move || sync(&file, fails, &lost))?)))
+        let wait = move || {
+            // Nobody waits for it as for an answer.
+            priority::normal();
+            sync(&file, fails, &lost)
+        };
+        Ok(Syncing(Some(thread.spawn(wait)?)))
     }
 
     /// Bytes from byte `at` of the file on.

@@ -13,7 +13,7 @@ pub mod record;
 mod state;
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -294,8 +294,8 @@ impl Image {
     /// # Errors
     /// The file cannot be written.
     #[inline]
-    pub fn write(&self, ppn: Ppn, bytes: &[u8]) -> io::Result<()> {
-        if bytes.is_empty() { Ok(()) } else { self.disk.put(bytes, self.data_at(ppn)) }
+    pub fn write(&self, ppn: Ppn, parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+        if parts.is_empty() { Ok(()) } else { self.disk.put_parts(parts, self.data_at(ppn)) }
     }
 
     /// Records of pages from `first` on, whose bytes have been written.

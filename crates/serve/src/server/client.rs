@@ -31,6 +31,8 @@ pub struct Client {
     pub came: Instant,
     /// Requests that have not been answered.
     pub under_way: u32,
+    /// Answers since it was last tried to send some.
+    pub unsent: u32,
     /// Bytes that the reads among them will bring.
     pub reading: usize,
     /// Bytes may be there to read.
@@ -63,6 +65,7 @@ impl Client {
             birth,
             came: Instant::now(),
             under_way: 0,
+            unsent: 0,
             reading: 0,
             readable: true,
             closing: false,
@@ -121,6 +124,7 @@ impl Client {
 
     /// Sends what can be sent.
     pub fn write(&mut self) {
+        self.unsent = 0;
         let output = self.connection.output();
         while self.writable && !self.gone && self.sent < output.len() {
             match self.stream.write(&output[self.sent..]) {

@@ -37,11 +37,12 @@ use eraseblock_nbd::{Command, Event, Export, Request, Sizes};
 use mio::{Events, Interest, Poll, Token};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustls::ServerConfig;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::drive::{Drive, Unfinished};
+use crate::drive::{Drive, Finished, Unfinished};
 use crate::error::Error;
 use crate::found::Found;
+use crate::priority::Priority;
 use crate::record::Recorder;
 use client::Client;
 use clock::Clock;
@@ -64,6 +65,8 @@ const MOST_HELD: usize = 256 << 20;
 /// Requests that a client may put before it is the next one's turn: some are answered at once, and
 /// would never fill the drive. Those that are much work count as several.
 const AT_ONCE: u32 = 64;
+/// So many answers are sent to a client before others are found: it asks for more while the server goes on.
+const AT_A_TIME: u32 = 8;
 /// Clients get this long to take their last answers.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -75,6 +78,10 @@ const OURS: usize = usize::MAX;
 
 /// How an image is served.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "choices that have nothing to do with one another"
+)]
 pub struct Options {
     /// Where clients come.
     pub address: Address,
@@ -86,6 +93,8 @@ pub struct Options {
     pub sync: bool,
     /// Answers come when the simulated drive would give them.
     pub pace: bool,
+    /// The thread that does so asks the system for real-time priority.
+    pub real_time: bool,
     /// All that is put to the drive is written here, as a trace.
     pub record: Option<PathBuf>,
     /// A socket for orders to the server.
@@ -103,6 +112,7 @@ impl Options {
             insecure: false,
             sync: false,
             pace: false,
+            real_time: true,
             record: None,
             control: None,
             http: None,
@@ -121,6 +131,9 @@ pub struct Ready {
     pub size: u64,
     /// What was found in the image.
     pub found: Found,
+    /// Where answers come when the simulated drive would give them: whether the thread that gives them has
+    /// real-time priority, or why not.
+    pub real_time: Option<Result<(), String>>,
 }
 
 impl Ready {
@@ -129,9 +142,17 @@ impl Ready {
         let Found { readable, torn, compared, .. } = self.found;
         json!({
             "uri": self.uri, "page": self.page, "size": self.size, "pages": readable, "torn": torn,
-            "compared": compared,
+            "compared": compared, "real_time": self.real_time.as_ref().map(told),
         })
         .to_string()
+    }
+}
+
+/// Whether it is so, or why not: for those who read JSON.
+fn told(real_time: &Result<(), String>) -> Value {
+    match real_time {
+        Ok(()) => true.into(),
+        Err(why) => why.as_str().into(),
     }
 }
 
@@ -181,28 +202,33 @@ pub fn serve(
         figures.start(http.page.clone(), &server.desk);
     }
     let (uri, page) = (server.door.uri(), figures.as_ref().map(Figures::uri));
-    let told = ready(&Ready { uri, page, size: server.size, found });
+    let real_time = server.real_time();
+    let told = ready(&Ready { uri, page, size: server.size, found, real_time });
     let ran = if told { server.run() } else { Ok(()) };
+    // What is left to be done takes its time.
+    server.priority = None;
     let Server { poll, clients, work, door, broken, .. } = server;
     drop((door, control, figures));
     ran.map_err(failed)?;
     broken.map_or(Ok(()), Err)?;
     let lateness = work.clock.as_ref().and_then(Clock::lateness);
-    let (report, recorder, failed) = match work.drive.close() {
-        Ok((report, recorder)) => (report, recorder, None),
+    let (finished, failed) = match work.drive.close() {
+        Ok(finished) => (finished, None),
         Err(unfinished) => {
             let Unfinished { why, report, recorder } = *unfinished;
-            (report, recorder, Some(why.to_string()))
+            let checkpoint_failed = None;
+            (Finished { report, recorder, checkpoint_failed }, Some(why.to_string()))
         }
     };
+    let Finished { report, recorder, checkpoint_failed } = finished;
     // Only now the image is closed: who hears that nothing more comes may open it.
     for mut client in clients.into_iter().flatten() {
         client.stream.close(poll.registry());
     }
     let recorded = recorder.as_ref().map(Recorder::requests);
-    let finished = recorder.map(Recorder::finish).transpose();
-    let recording_failed = finished.err().map(|why| why.to_string());
-    let ended = Ended { report, lateness, recorded, recording_failed, failed };
+    let written = recorder.map(Recorder::finish).transpose();
+    let recording_failed = written.err().map(|why| why.to_string());
+    let ended = Ended { report, lateness, recorded, recording_failed, checkpoint_failed, failed };
     Ok(told.then_some(ended))
 }
 
@@ -217,6 +243,8 @@ pub struct Ended {
     pub recorded: Option<u64>,
     /// Why there is no trace of them.
     pub recording_failed: Option<String>,
+    /// Why the last checkpoint could not be written: it takes longer to open the image.
+    pub checkpoint_failed: Option<String>,
     /// Why the drive could only be read in the end; what was answered before is in the image.
     pub failed: Option<String>,
 }
@@ -224,10 +252,11 @@ pub struct Ended {
 impl Ended {
     /// The same for those who read JSON.
     pub fn to_json(&self) -> String {
-        let Self { report, lateness, recorded, recording_failed, failed } = self;
+        let Self { report, lateness, recorded, recording_failed, checkpoint_failed, failed } = self;
         json!({
             "drive": report, "lateness_ns": lateness.as_ref(), "recorded": recorded,
-            "recording_failed": recording_failed, "failed": failed,
+            "recording_failed": recording_failed, "checkpoint_failed": checkpoint_failed,
+            "failed": failed,
         })
         .to_string()
     }
@@ -247,6 +276,10 @@ struct Server {
     size: u64,
     clients: Vec<Option<Client>>,
     work: Work,
+    /// That of this thread, where answers come in time.
+    priority: Option<Priority>,
+    /// Whose turn it is next, where clients wait for room in the drive.
+    turn: usize,
     answers: Vec<Answer>,
     /// When answers were due, in the drive's time, that are going out.
     due: Vec<u64>,
@@ -296,6 +329,8 @@ impl Server {
             size,
             clients: Vec::new(),
             work: Work::new(drive, MOST_PAYLOAD, options.sync, options.pace),
+            priority: (options.pace && options.real_time).then(Priority::ask),
+            turn: 0,
             answers: Vec::new(),
             due: Vec::new(),
             path: path.to_owned(),
@@ -319,6 +354,7 @@ impl Server {
                 self.doze(wait);
                 wait = Some(Duration::ZERO);
             }
+            self.priority.iter_mut().for_each(Priority::keep);
             match self.poll.poll(&mut events, wait) {
                 Err(why) if why.kind() != io::ErrorKind::Interrupted => return Err(why),
                 _ => {}
@@ -338,9 +374,7 @@ impl Server {
                     }
                 }
             }
-            for place in 0..self.clients.len() {
-                self.listen_to(place);
-            }
+            self.listen();
             // Who has said something in its handshake is heard before its time counts as over.
             if come {
                 self.admit();
@@ -352,6 +386,10 @@ impl Server {
                 // There is no drive any more. Clients hear that their requests have failed.
                 self.send();
                 return Ok(());
+            }
+            if self.work.has_more() {
+                self.work.go_on(&mut self.answers);
+                self.tell();
             }
             // Half of what is under way is answered before clients are listened to again, so that
             // they find the drive busy as it would be.
@@ -378,7 +416,8 @@ impl Server {
     fn patience(&mut self) -> Option<Duration> {
         let (crowded, full) = (self.is_crowded(), self.work.is_full());
         let has_work = |client: &mut Client| client.has_work(crowded);
-        if self.work.is_busy() && self.work.clock.is_none()
+        if self.work.has_more()
+            || self.work.is_busy() && self.work.clock.is_none()
             || !full && self.clients.iter_mut().flatten().any(has_work)
         {
             return Some(Duration::ZERO);
@@ -390,11 +429,13 @@ impl Server {
 
     /// Sleeps until a client wants something, or time is up: to less than a thousandth of a second,
     /// which [`Poll`] does not.
-    fn doze(&self, time: Option<Duration>) {
+    fn doze(&mut self, time: Option<Duration>) {
+        let began = Instant::now();
         let mut registry = [PollFd::new(self.poll.registry(), PollFlags::IN)];
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         // Whatever has gone wrong is found when it is asked what clients want.
         _ = rustix::event::poll(&mut registry, time.as_ref());
+        self.priority.iter_mut().for_each(|priority| priority.slept_since(began));
     }
 
     fn admit(&mut self) {
@@ -424,6 +465,19 @@ impl Server {
     fn is_crowded(&mut self) -> bool {
         let held = |client: &mut Client| client.held() + client.connection.held();
         self.clients.iter_mut().flatten().map(held).sum::<usize>() >= MOST_HELD
+    }
+
+    /// Takes what clients ask for. Where the drive is full before all have been heard, those who have not
+    /// come first the next time.
+    fn listen(&mut self) {
+        let (first, places) = (self.turn, self.clients.len());
+        for place in (first..first + places).map(|place| place % places) {
+            if self.work.is_full() {
+                return;
+            }
+            self.listen_to(place);
+            self.turn = (place + 1) % places;
+        }
     }
 
     /// Takes what a client asks for.
@@ -458,6 +512,16 @@ impl Server {
         }
     }
 
+    /// Where answers come in time: whether this thread has real-time priority, or why not.
+    fn real_time(&self) -> Option<Result<(), String>> {
+        self.work.clock.as_ref()?;
+        Some(match self.priority.as_ref().map(Priority::refused) {
+            Some(None) => Ok(()),
+            Some(Some(why)) => Err(why.to_owned()),
+            None => Err("it has not been asked for".to_owned()),
+        })
+    }
+
     /// Gives clients their answers.
     #[inline]
     fn tell(&mut self) {
@@ -475,6 +539,7 @@ impl Server {
             let client = self.clients[whose.place].as_mut().filter(|c| c.birth == whose.birth);
             let Some(client) = client else { continue };
             client.under_way -= 1;
+            client.unsent += 1;
             client.reading -= read_bytes(&request);
             let connection = &mut client.connection;
             match said {
@@ -493,6 +558,9 @@ impl Server {
                         connection.failed(&request, errno(&why));
                     }
                 }
+            }
+            if client.unsent >= AT_A_TIME {
+                client.write();
             }
         }
         if self.answers.is_empty() {

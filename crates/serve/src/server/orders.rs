@@ -7,8 +7,9 @@ use super::client::Client;
 use super::clock::Clock;
 use super::desk::{Order, Question, Reply, Standing};
 use super::work::{Said, Whose};
-use super::{OURS, Server};
+use super::{OURS, Server, told};
 use crate::drive::Times;
+use crate::priority::Priority;
 use crate::record::Recorder;
 
 impl Server {
@@ -27,7 +28,10 @@ impl Server {
             };
             let reply = match &slip.order {
                 Order::Stats => Ok(self.stats().to_string()),
-                Order::PowerCut => self.cut_power(),
+                Order::PowerCut => {
+                    self.step_back();
+                    self.cut_power()
+                }
                 Order::Flush | Order::Snapshot(_) => {
                     self.flushes += 1;
                     let whose = Whose { place: OURS, birth: self.flushes };
@@ -44,6 +48,11 @@ impl Server {
         }
     }
 
+    /// What comes takes long: nobody else on the machine is to wait for it.
+    fn step_back(&mut self) {
+        self.priority.iter_mut().for_each(Priority::lower);
+    }
+
     /// What the drive has done, and what the server does.
     fn stats(&self) -> Value {
         let drive = &self.work.drive;
@@ -51,6 +60,7 @@ impl Server {
         json!({
             "drive": drive.device().report_so_far(),
             "lateness_ns": self.work.clock.as_ref().and_then(Clock::lateness),
+            "real_time": self.real_time().as_ref().map(told),
             "recorded": recorded.map(Recorder::requests),
             "recording_failed": recorded.and_then(Recorder::failure),
             "clients": self.clients.iter().flatten().count(),
@@ -99,6 +109,7 @@ impl Server {
         let (_, slip) = self.flushing.swap_remove(at);
         let reply = match (said, &slip.order) {
             (Said::Done, Order::Snapshot(to)) => {
+                self.step_back();
                 let copied = self.work.drive.snapshot(to).map_err(|why| why.to_string());
                 copied.map(|shared| json!({"file": to, "shared": shared}).to_string())
             }

@@ -1,5 +1,6 @@
 //! Requests of clients on their way through the drive.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,9 @@ use crate::drive::{Drive, Failure};
 use crate::error::Error;
 use crate::found::Found;
 
+/// Pages that are trimmed at once. What a client trims beyond that follows piece by piece, and others have
+/// their turn in between.
+const MOST_TRIMMED: u64 = 256 << 10;
 /// Pages that are looked at for one question which bytes are allocated. Its answer ends there, and
 /// the client asks on.
 const MOST_PAGES: u32 = 16 << 10;
@@ -29,6 +33,8 @@ struct Asked {
     request: Request,
     /// Requests of the drive that it still waits for.
     parts: u32,
+    /// Bytes that are still to be trimmed.
+    trim: (u64, u64),
     /// A flush follows.
     then_flush: bool,
     /// Bytes that were read when the drive took it.
@@ -71,6 +77,8 @@ pub struct Work {
     /// Which request each one of the drive's belongs to.
     numbers: Numbers,
     answered: Vec<u64>,
+    /// Places of requests of which a part is still to be put to the drive.
+    unfinished: VecDeque<u32>,
     buffers: Vec<Vec<u8>>,
     zeroes: Vec<u8>,
     most: u32,
@@ -90,6 +98,7 @@ impl Work {
             free: Vec::new(),
             numbers: Numbers::default(),
             answered: Vec::new(),
+            unfinished: VecDeque::new(),
             buffers: Vec::new(),
             zeroes: Vec::new(),
             most,
@@ -132,16 +141,19 @@ impl Work {
     /// How much it is to take a request, in such as are put to the drive.
     #[inline]
     pub fn effort(&self, request: &Request) -> u32 {
-        if !matches!(request.command, Command::BlockStatus { .. }) {
-            return 1;
-        }
-        let pages = request.length.div_ceil(self.drive.page_bytes()).min(u64::from(MOST_PAGES));
+        let most = match request.command {
+            Command::BlockStatus { .. } => u64::from(MOST_PAGES),
+            Command::Trim | Command::WriteZeroes { .. } => MOST_TRIMMED,
+            _ => return 1,
+        };
+        let pages = request.length.div_ceil(self.drive.page_bytes()).min(most);
         1 + (pages / PAGES_OF_A_REQUEST) as u32
     }
 
     /// Takes a request, and adds to `answers` what can be answered now.
     pub fn ask(&mut self, whose: Whose, request: &Request, data: &[u8], answers: &mut Vec<Answer>) {
-        let asked = Asked { whose, request: *request, parts: 0, then_flush: false, data: None };
+        let (request, trim) = (*request, (0, 0));
+        let asked = Asked { whose, request, parts: 0, trim, then_flush: false, data: None };
         let place = self.free.pop().unwrap_or_else(|| {
             self.asked.push(None);
             self.asked.len() as u32 - 1
@@ -151,7 +163,7 @@ impl Work {
             // What has been answered meanwhile is answered before.
             self.pass(answers);
         }
-        match self.begin(place, request, data) {
+        match self.begin(place, &request, data) {
             Ok(None) => {}
             Ok(Some(said)) => self.say(place, said, answers),
             Err(why) => self.fail(place, &why, answers),
@@ -222,8 +234,7 @@ impl Work {
                     self.write_zeroes(place, (last, end - last), fua)?;
                 }
                 if last > first {
-                    self.put(place, Op::Trim, (first, last - first), &[], false)?;
-                    self.then_flush(place, fua);
+                    self.trim_all(place, (first, last - first), fua)?;
                 }
             }
             Command::BlockStatus { .. } => {}
@@ -236,15 +247,44 @@ impl Work {
         if range.0.next_multiple_of(page) >= (range.0 + range.1) / page * page {
             return Ok(Some(Said::Done));
         }
-        self.put(place, Op::Trim, range, &[], false)?;
-        self.then_flush(place, fua);
+        self.trim_all(place, range, fua)?;
         Ok(None)
     }
 
-    fn then_flush(&mut self, place: u32, fua: bool) {
+    /// Trims the whole pages of a range, the first of them now.
+    fn trim_all(&mut self, place: u32, range: (u64, u64), fua: bool) -> Result<(), Failure> {
         if let Some(asked) = &mut self.asked[place as usize] {
-            asked.then_flush |= fua;
+            (asked.trim, asked.then_flush) = (range, fua);
         }
+        self.trim_some(place)
+    }
+
+    /// Trims as much as is trimmed at once of what a request is still to trim.
+    fn trim_some(&mut self, place: u32) -> Result<(), Failure> {
+        let most = MOST_TRIMMED * self.drive.page_bytes();
+        let Some(asked) = &mut self.asked[place as usize] else { return Ok(()) };
+        let (first, left) = asked.trim;
+        // Each part but the last one ends where a page does.
+        let length = (first / most * most + most - first).min(left);
+        asked.trim = (first + length, left - length);
+        if left > length {
+            self.unfinished.push_back(place);
+        }
+        self.put(place, Op::Trim, (first, length), &[], false).map(drop)
+    }
+
+    /// Whether requests are under way of which a part is still to be put to the drive.
+    pub fn has_more(&self) -> bool {
+        !self.unfinished.is_empty()
+    }
+
+    /// Puts one more part of such a request to the drive.
+    pub fn go_on(&mut self, answers: &mut Vec<Answer>) {
+        let Some(place) = self.unfinished.pop_front() else { return };
+        if let Err(why) = self.trim_some(place) {
+            self.fail(place, &why, answers);
+        }
+        self.collect(answers);
     }
 
     fn write_zeroes(&mut self, place: u32, range: (u64, u64), fua: bool) -> Result<(), Failure> {
@@ -345,7 +385,7 @@ impl Work {
             let Some(place) = self.numbers.remove(number) else { continue };
             let Some(asked) = &mut self.asked[place as usize] else { continue };
             asked.parts -= 1;
-            if asked.parts > 0 {
+            if asked.parts > 0 || asked.trim.1 > 0 {
                 continue;
             }
             if std::mem::take(&mut asked.then_flush) {
@@ -393,6 +433,7 @@ impl Work {
     fn fail(&mut self, place: u32, why: &Failure, answers: &mut Vec<Answer>) {
         // What the drive still does of it is nobody's any more.
         self.numbers.forget(place);
+        self.unfinished.retain(|&other| other != place);
         self.say(place, Said::Failed(errno(why)), answers);
         if self.drive.failure().is_some() {
             self.fail_all(why, answers);
@@ -402,6 +443,7 @@ impl Work {
     /// Nothing that is under way will be answered.
     fn fail_all(&mut self, why: &Failure, answers: &mut Vec<Answer>) {
         self.numbers.clear();
+        self.unfinished.clear();
         for place in 0..self.asked.len() as u32 {
             self.say(place, Said::Failed(errno(why)), answers);
         }

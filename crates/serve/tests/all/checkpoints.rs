@@ -231,7 +231,7 @@ fn a_disk_that_has_lost_something_promises_nothing_more() {
     let mut drive = Drive::open(&path, true).unwrap().0;
     assert_eq!(drive.refuses_power_cut(), None);
     Host::write(&mut drive, 0, &[3; 4096], true).unwrap();
-    drive.fail_sync();
+    drive.fail_sync(true);
     drive.sync().unwrap_err();
     assert!(drive.refuses_power_cut().unwrap().contains("has lost"));
     // Whoever cuts the power all the same has no drive.
@@ -319,7 +319,7 @@ fn a_disk_that_fails_under_a_checkpoint_is_heard() {
             let (mut model, mut rng) = (model.clone(), Pcg64Mcg::seed_from_u64(5));
             let mut drive = Drive::open(&image, false).unwrap().0;
             drive.checkpoint_every(every);
-            drive.fail_sync();
+            drive.fail_sync(true);
             if (0..20).any(|_| model.step(&mut drive, &mut rng).is_err()) {
                 continue;
             }
@@ -330,6 +330,53 @@ fn a_disk_that_fails_under_a_checkpoint_is_heard() {
             );
         }
     }
+}
+
+/// Power is not cut by order where the disk is about to say that it has lost what was written.
+#[test]
+fn a_power_cut_waits_for_a_sync_that_is_under_way() {
+    let folder = common::fast_folder();
+    let (base, image) = (folder.path().join("base"), folder.path().join("image"));
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"}));
+    let model = used(&base, &config);
+    let mut refused = 0;
+    for steps in 1..60 {
+        std::fs::copy(&base, &image).unwrap();
+        let (mut model, mut rng) = (model.clone(), Pcg64Mcg::seed_from_u64(5));
+        let mut drive = Drive::open(&image, false).unwrap().0;
+        drive.checkpoint_every(1);
+        drive.fail_sync(true);
+        if (0..steps).any(|_| model.step(&mut drive, &mut rng).is_err()) {
+            break;
+        }
+        if let Some(why) = drive.refuses_power_cut() {
+            assert!(why.contains("has lost what was written"), "{why}");
+            refused += 1;
+        } else {
+            // No sync has begun.
+            drive.fail_sync(false);
+            drive.lose_power(&image, false).unwrap();
+        }
+    }
+    assert!(refused > 0);
+}
+
+/// A drive whose last checkpoint cannot be written ends as it should, and says so.
+#[test]
+fn a_last_one_that_cannot_be_written_is_told() {
+    let folder = common::fast_folder();
+    let image = folder.path().join("image");
+    let config = config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"}));
+    let mut model = used(&image, &config);
+    let mut drive = Drive::open(&image, false).unwrap().0;
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    (0..20).for_each(|_| model.step(&mut drive, &mut rng).unwrap());
+    drive.starve_checkpoints(Some(Starved::Room));
+    let why = drive.close().unwrap().checkpoint_failed.unwrap();
+    assert!(why.contains("no storage space"), "{why}");
+    let mut drive = Drive::open(&image, false).unwrap().0;
+    model.compare_all(&mut drive);
+    assert_eq!(drive.close().unwrap().checkpoint_failed, None);
 }
 
 /// A check finds a checkpoint that is whole and says something else than the records do; a scrub

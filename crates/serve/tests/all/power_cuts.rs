@@ -248,6 +248,9 @@ fn at_seeded_moments_of_longer_runs() {
     let folder = common::fast_folder();
     let image = folder.path().join("image");
     let mut cuts = 0;
+    for seed in LOST {
+        seeded(&image, seed);
+    }
     for seed in first..wanted {
         cuts += seeded(&image, seed);
         if let Some(done) = &done {
@@ -259,6 +262,9 @@ fn at_seeded_moments_of_longer_runs() {
     }
     assert!(cuts >= wanted.saturating_sub(first), "{cuts} cuts");
 }
+
+/// Seeds under which something was lost once.
+const LOST: [u64; 1] = [1337];
 
 /// A drive of 8 MiB of flash, 4 MiB for the host, is made, used, and loses power some times; how
 /// often.

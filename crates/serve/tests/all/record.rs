@@ -8,7 +8,7 @@ use crate::common::{buffers, config, ftls, one_shot, simulated, simulated_from};
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Options};
 use eraseblock_core::host::Op;
-use eraseblock_serve::{Drive, Recorder};
+use eraseblock_serve::{Drive, Finished, Recorder};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn agrees(folder: &Path, name: &str, config: &DeviceConfig, seed: u64, paces: &[
         let mut drive = Drive::open(&image, false).unwrap().0;
         drive.record(Recorder::create(&trace, vec![]).unwrap());
         use_it(&mut drive, &mut Pcg64Mcg::seed_from_u64(seed), 300, paced);
-        let (served, recorder) = drive.close().unwrap();
+        let Finished { report: served, recorder, .. } = drive.close().unwrap();
         recorder.unwrap().finish().unwrap();
         let simulated = simulated(config, &trace);
         std::fs::remove_file(&image).unwrap();
@@ -129,7 +129,7 @@ fn a_simulation_goes_on_from_an_image_as_a_server_does() {
         let mut drive = Drive::open(&image, false).unwrap().0;
         drive.record(Recorder::create(&trace, vec![]).unwrap());
         use_it(&mut drive, &mut rng, 200, false);
-        let (served, recorder) = drive.close().unwrap();
+        let Finished { report: served, recorder, .. } = drive.close().unwrap();
         recorder.unwrap().finish().unwrap();
         for verify in [false, true] {
             let options = Options { verify };
