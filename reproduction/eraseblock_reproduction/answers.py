@@ -47,7 +47,7 @@ class Answer:
             "says": claim.says,
             "shows": claim.shows,
             "follows": claim.follows,
-            "cause": claim.table.get("cause"),
+            "cause": claim.cause,
             "kind": claim.kind,
             "quantity": claim.quantity,
             "stated": wording.stated(self.paper, claim),

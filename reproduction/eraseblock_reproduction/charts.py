@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from eraseblock.toolkit import Row, number_of, rows_of
-from eraseblock_reproduction import wording
+from eraseblock_reproduction import grading, wording
 from eraseblock_reproduction.answers import Answer, FigureAnswer
 from eraseblock_reproduction.data import Quantity
+from eraseblock_reproduction.finding import UNDECIDED
 from eraseblock_reproduction.intervals import estimate
 from eraseblock_reproduction.points import Point, Question
 
@@ -264,18 +265,27 @@ def effects_of(answers: Sequence[Answer], *, by_id: bool = False) -> list[Chart]
     values = []
     for answer in answers:
         claim, figure = answer.claim, answer.finding.ours
+        # What no run decides is no effect of ours.
+        if answer.finding.verdict == UNDECIDED:
+            continue
         quantity = answer.paper.quantities[claim.quantity] if claim.quantity else None
         in_percent = claim.kind != "difference" or quantity is None or quantity.unit is None
         if claim.kind not in _EFFECTS or figure is None or not in_percent:
             continue
         name = claim.id if by_id else f"{claim.says} ({claim.part})" if claim.part else claim.says
-        datum = {"claim": name, "verdict": answer.finding.verdict, "here": 100 * figure.mean}
+        # An effect is what a ratio has more or less than 1.
+        neutral = grading.neutral_of(claim)
+        datum = {
+            "claim": name,
+            "verdict": answer.finding.verdict,
+            "here": 100 * (figure.mean - neutral),
+        }
         datum |= {
-            "stated": 100 * float(claim.table["value"]),
+            "stated": 100 * (float(claim.table["value"]) - neutral),
             "text": wording.ours(answer.paper, claim, answer.finding),
         }
         if figure.low is not None and figure.high is not None:
-            datum |= {"low": 100 * figure.low, "high": 100 * figure.high}
+            datum |= {"low": 100 * (figure.low - neutral), "high": 100 * (figure.high - neutral)}
         values.append(datum)
     if not values:
         return []
@@ -293,7 +303,9 @@ def _effects(values: list[Spec]) -> Spec:
     kind: Spec = {"field": "kind", "type": "nominal", "legend": {"title": None, "orient": "top"}}
     colour = {**kind, "scale": {"domain": names}}
     shape = {**kind, "scale": {"domain": names, "range": ["circle", "diamond"]}}
-    both = [{**value, "kind": kind, "x": value[field]} for value in values for kind, field in _BOTH]
+    both = [
+        {**_alone(value, field), "kind": kind, "x": value[field]} for value in values for kind, field in _BOTH
+    ]
     return {
         "data": {"values": both},
         "width": 420,
@@ -316,6 +328,11 @@ def _effects(values: list[Spec]) -> Spec:
             },
         ],
     }
+
+
+def _alone(value: Spec, field: str) -> Spec:
+    """What is stated has no interval of ours."""
+    return {key: one for key, one in value.items() if field == "here" or key not in ("low", "high")}
 
 
 # What is drawn of each claim, and the field that has it.

@@ -69,14 +69,17 @@ SELECTING = {
     "relative_to",
     "relative",
     "spread",
+    "absolute",
     "tolerance",
     "within",
 }
 EXTRA = {
     "setting": {"departs"},
-    "order": {"ahead"},
+    "range": {"our_bound"},
+    "ratio": {"neutral"},
+    "order": {"ahead", "lead"},
     "trend": {"along"},
-    "agree": {"over", "opposite"},
+    "agree": {"over", "opposite", "similar"},
     "statement": {"test"},
 }
 AGGREGATES = {"each", "mean", "max", "min", "some"}
@@ -128,6 +131,10 @@ def check_keys(claim: Claim) -> None:
         raise DataError(f"only an order holds at some points; this is of kind {kind}")
     if "ahead" in table and (table["relation"] not in ("less", "more") or not 0 < table["ahead"] < 1):
         raise DataError("`ahead` is a share, and the relation is less or more")
+    if "lead" in table and "relative_to" not in table:
+        raise DataError("a `lead` is relative to something: `relative_to`")
+    if not 0 < table.get("similar", 1) <= 1:
+        raise DataError("`similar` is the share of the pairs that has to be in this order")
     if table.get("needs", "flashsim") not in data.NEEDS or ("needs" in table) != ("reason" in table):
         raise DataError(f"needs is one of {sorted(data.NEEDS)}, with a reason")
 
@@ -202,9 +209,8 @@ def check_facts(paper: Paper) -> None:
         check_follows(part, known)
         if part.shows not in data.SHOWS:
             raise DataError(f"{part.id}: `shows` is one of {sorted(data.SHOWS)}")
-        cause = part.table.get("cause")
-        if cause is not None and cause not in paper.causes:
-            raise DataError(f"{part.id}: there is no cause `{cause}`")
+        if part.cause is not None and part.cause not in paper.causes:
+            raise DataError(f"{part.id}: there is no cause `{part.cause}`")
     main = paper.main
     if main is None:
         raise DataError("it does not say in [main] what the paper is cited for")

@@ -127,6 +127,14 @@ class Claim:
         return [found] if isinstance(found, str) else list(found)
 
     @property
+    def cause(self) -> str | None:
+        """The name of a likely cause, should it fail."""
+        found = self.table.get("cause")
+        if isinstance(found, Mapping):
+            found = found.get(self.part)
+        return None if found is None else str(found)
+
+    @property
     def counts(self) -> bool:
         """Whether it is a fact of its own that says how much of the paper holds."""
         return self.shows == RESULT and not self.follows

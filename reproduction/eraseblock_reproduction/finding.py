@@ -42,6 +42,8 @@ class Finding:
     # Our figure: of the points together.
     ours: Estimate | None = None
     points: Sequence[PointFigure] = ()
+    # Of an order against several: what came out against the one that decides, where that is not as stated.
+    hardest: Estimate | None = None
     # Of a trend: the mean figure at each step.
     steps: Sequence[float] = ()
     # In how many of how many points it holds.

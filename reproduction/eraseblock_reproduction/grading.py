@@ -40,7 +40,11 @@ def of_effect(claim: Claim, ours: Estimate) -> str:
         return PARTLY
     if not told:
         return NOT
-    return PARTLY if _is_half(stated - neutral, ours.mean - neutral) else DIRECTION
+    half = _is_half(stated - neutral, ours.mean - neutral)
+    # A reduction is a share of the right side: no larger one than 50 % could be missed by more than double.
+    if claim.kind == "reduction":
+        half = half and _is_half(1 - stated, 1 - ours.mean)
+    return PARTLY if half else DIRECTION
 
 
 def is_untold(claim: Claim, ours: Estimate) -> bool:
@@ -50,12 +54,12 @@ def is_untold(claim: Claim, ours: Estimate) -> bool:
 
 
 def neutral_of(claim: Claim) -> float:
-    """The effect of two sides that are equal."""
-    return 1.0 if claim.kind == "ratio" else 0.0
+    """The effect of two sides that are equal; of a ratio that is a share of a gain, no gain."""
+    return float(claim.table.get("neutral", 1.0 if claim.kind == "ratio" else 0.0))
 
 
 def of_points(holding: Sequence[bool], *, in_mean: bool) -> str:
-    """An order or a trend that holds at some points: at all, at half of them, or in the mean alone."""
+    """An order, a trend or a range that holds at all points, at half of them, or in the mean alone."""
     if all(holding):
         return REPRODUCED
     if not in_mean:

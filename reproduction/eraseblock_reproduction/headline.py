@@ -48,8 +48,8 @@ def _robust(paper: PaperAnswer) -> str:
 
 def _causes(paper: PaperAnswer) -> list[str]:
     """What several of the failures come from, each with its number."""
-    failing = [one for one in paper.results if one.finding.verdict == NOT and "cause" in one.claim.table]
-    found = Counter(str(one.claim.table["cause"]) for one in failing)
+    failing = [one for one in paper.results if one.finding.verdict == NOT and one.claim.cause]
+    found = Counter(str(one.claim.cause) for one in failing)
     return [
         f"{count} of the {paper.counts[NOT]} not reproduced have one likely cause, "
         f"{paper.paper.causes[cause]}"

@@ -68,7 +68,7 @@ def cells(question: Question, *selections: Selection) -> list[Cell]:
         chosen = _one_for_each_workload(chosen)
     found = [_relative(question, run) for run in chosen]
     axis = claim.table.get("spread")
-    return found if axis is None else _spread(found, axis)
+    return found if axis is None else _spread(found, claim, axis)
 
 
 def points(found: Iterable[Cell]) -> list[Point]:
@@ -120,15 +120,23 @@ def _relative(question: Question, run: Run) -> Cell:
     return Cell(run, value / other if other else None, trusted)
 
 
-def _spread(found: Sequence[Cell], axis: str) -> list[Cell]:
-    """(most - least) / least over a setting, for each seed."""
+def _spread(found: Sequence[Cell], claim: Claim, axis: str) -> list[Cell]:
+    """(most - least) / least over a setting, for each seed; or most - least, in the unit of the quantity."""
     groups: dict[tuple[str, str], list[Cell]] = defaultdict(list)
-    for cell in found:
+    for cell in _spreadable(found, axis):
         groups[cell.run.identity([axis]), cell.run.seed if axis != "workload" else ""].append(cell)
     spread = []
     for group in groups.values():
         values = [cell.value for cell in group if cell.value is not None]
         whole = len(values) == len(group) and len(group) > 1 and min(values) > 0
-        value = (max(values) - min(values)) / min(values) if whole else None
+        by = 1.0 if not whole or claim.table.get("absolute") else min(values)
+        value = (max(values) - min(values)) / by if whole else None
         spread.append(Cell(group[0].run, value, all(cell.trusted for cell in group)))
     return spread
+
+
+def _spreadable(found: Sequence[Cell], axis: str) -> list[Cell]:
+    """Seeds of one workload are not those of another: over workloads their means are spread."""
+    if axis != "workload":
+        return list(found)
+    return [Cell(point.run, point.mean, point.trusted) for point in points(found)]

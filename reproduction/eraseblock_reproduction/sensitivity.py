@@ -5,17 +5,18 @@ It takes long to find out (`study.py`), so it is stored beside the claims and re
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eraseblock import InputError
 from eraseblock.toolkit import check_writable, replace_file
-from eraseblock_reproduction.data import Paper
+from eraseblock_reproduction.data import Claim, Paper
 
 STUDY_NAME = "sensitivity.json"
-_FORMAT = "eraseblock sensitivity 1"
+_FORMAT = "eraseblock sensitivity 2"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Hangs:
     moved: Mapping[str, Under] = field(default_factory=dict)
     # Pairs of ways under which something comes out that comes out under neither alone.
     pairs: Mapping[str, Under] = field(default_factory=dict)
+    # What the claim asked when it was judged.
+    asked: str = ""
 
     @property
     def robust(self) -> str:
@@ -107,10 +110,12 @@ class Sensitivity:
             f"{self.choices} things that are left open.{together}"
         )
 
-    def movers(self) -> dict[str, list[tuple[str, Hangs, Under]]]:
-        """By way the claims that it moves; those that move most come first."""
+    def movers(self, ids: Collection[str] | None = None) -> dict[str, list[tuple[str, Hangs, Under]]]:
+        """By way the claims that it moves, of these or of all; those that move most come first."""
         found: dict[str, list[tuple[str, Hangs, Under]]] = {name: [] for name in self.ways}
         for claim, one in self.claims.items():
+            if ids is not None and claim not in ids:
+                continue
             for name, under in one.moved.items():
                 found[name].append((claim, one, under))
         moving = {name: some for name, some in found.items() if some}
@@ -125,23 +130,6 @@ class Sensitivity:
             "ways": {name: _plain(way) for name, way in self.ways.items()},
             "claims": {name: _plain(one) for name, one in self.claims.items()},
         }
-
-
-def joined(one: Sensitivity, other: Sensitivity) -> Sensitivity:
-    """What was found of some figures, and of others of the same paper."""
-    ways = dict(one.ways)
-    for name, way in other.ways.items():
-        if (known := ways.get(name)) is None:
-            ways[name] = way
-        else:
-            ways[name] = replace(
-                known,
-                figures=(*known.figures, *way.figures),
-                runs=known.runs + way.runs,
-                left_out=known.left_out + way.left_out,
-                errors=tuple(dict.fromkeys((*known.errors, *way.errors))),
-            )
-    return Sensitivity(other.engine, ways, {**one.claims, **other.claims}, one.pairs + other.pairs)
 
 
 def write(paper: Paper, found: Sensitivity) -> None:
@@ -163,7 +151,7 @@ def write_part(paper: Paper, found: Sensitivity) -> None:
 
 
 def stored(paper: Paper) -> Sensitivity | None:
-    """What is stored for a paper, of the claims that it still has; None if nothing is."""
+    """What is stored for a paper, of the claims that still ask the same; None if nothing is."""
     path = paper.folder / STUDY_NAME
     if not path.exists():
         return None
@@ -171,17 +159,30 @@ def stored(paper: Paper) -> Sensitivity | None:
         table = json.loads(path.read_text(encoding="utf-8"))
         if table["format"] != _FORMAT:
             raise ValueError(f"its format is not `{_FORMAT}`")
-        known = {part.id for claim in paper.claims for part in claim.parts()}
+        known = {part.id: asked(paper, part) for claim in paper.claims for part in claim.parts()}
         return Sensitivity(
             engine=table["engine"],
             ways={name: _way(one) for name, one in table["ways"].items()},
-            claims={name: _hangs(one) for name, one in table["claims"].items() if name in known},
+            claims={
+                name: _hangs(one)
+                for name, one in table["claims"].items()
+                if name in known and known[name] == one["asked"]
+            },
             pairs=table["pairs"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: not what `reproduce {paper.name} --sensitivity` writes: {error}; remove it, or run that"
         ) from error
+
+
+def asked(paper: Paper, claim: Claim) -> str:
+    """What a claim asks, in a few characters: another question is another claim, whatever its name."""
+    words = ("id", "says", "note", "section", "cause", "follows", "shows")
+    table = {key: value for key, value in claim.table.items() if key not in words}
+    quantities = [paper.quantities[table[key]].value for key in ("quantity", "with") if key in table]
+    text = json.dumps([table, quantities], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def keeping(choices: Mapping[str, Iterable[bool]]) -> int:

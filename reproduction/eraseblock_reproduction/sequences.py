@@ -55,7 +55,7 @@ def trend(question: Question) -> Finding:
     return Finding(
         verdict,
         steps=[fmean(step.values()) for step in shown],
-        held=(sum(holding), len(holding)),
+        held=(sum(surely), len(surely)),
         reason=reason,
     )
 
@@ -64,6 +64,8 @@ def agree(one: Question, other: Question) -> Finding:
     """Over a setting, runs in the order of one quantity are in that of another, or in the opposite one."""
     claim = one.claim
     over = claim.table["over"]
+    axes = [over] if isinstance(over, str) else over
+    asked = float(claim.table.get("similar", 1))
     sign = -1 if claim.table.get("opposite") else 1
     groups: dict[str, dict[str, list[tuple[_Figures, _Figures]]]] = defaultdict(dict)
     distrusted: set[str] = set()
@@ -71,11 +73,11 @@ def agree(one: Question, other: Question) -> Finding:
     for left in claim.lefts:
         ours, theirs = (points(cells(question, left)) for question in (one, other))
         for first, second in zip(ours, theirs, strict=True):
-            key = first.run.identity([over])
+            key = first.run.identity(axes)
             if first.mean is None or second.mean is None:
                 absent += 1
                 continue
-            groups[key].setdefault(_value_of(first.run, over), []).append((first.known, second.known))
+            groups[key].setdefault(_value_of(first.run, axes), []).append((first.known, second.known))
             if not first.trusted:
                 distrusted.add(key)
     chosen = {
@@ -85,14 +87,15 @@ def agree(one: Question, other: Question) -> Finding:
     }
     _check(len(chosen), len(distrusted), one.runs)
     ordered = [_ordered(list(group.values()), sign) for group in chosen.values()]
-    holding = [all(pairs) for pairs in ordered]
+    holding = [_similar(pairs, asked) for pairs in ordered]
     names = [set(group) for group in chosen.values()]
     common = set.intersection(*names)
     mean = [
         (_mean_figures(chosen.values(), value, 0), _mean_figures(chosen.values(), value, 1))
         for value in sorted(common)
     ]
-    verdict = _graded(holding, len(common) == len(set.union(*names)) and all(_ordered(mean, sign)))
+    whole = len(common) == len(set.union(*names))
+    verdict = _graded(holding, whole and _similar(_ordered(mean, sign), asked))
     return Finding(
         verdict,
         held=(sum(holding), len(holding)),
@@ -106,7 +109,7 @@ def _check(count: int, distrusted: int, runs: Sequence[Run]) -> None:
     if count:
         return
     if distrusted:
-        raise UndecidedError("no run of it is to be trusted")
+        raise UndecidedError("no point of it has runs that are all to be trusted")
     failed = any(run.error for run in runs)
     raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
 
@@ -194,11 +197,15 @@ def _ordered(figures: Sequence[tuple[_Figures, _Figures]], sign: int) -> list[bo
     ]
 
 
-def _value_of(run: Run, axis: str) -> str:
-    """What a run has on an axis, as text."""
-    return ";".join(
-        f"{path}={text}" for path, text in run.leaves if path == axis or path.startswith(f"{axis}.")
-    )
+def _similar(pairs: Sequence[bool], asked: float) -> bool:
+    """Whether as large a share of the pairs is in this order as the claim asks for."""
+    return sum(pairs) >= asked * len(pairs) * (1 - ROUNDING)
+
+
+def _value_of(run: Run, axes: Sequence[str]) -> str:
+    """What a run has on these axes, as text."""
+    inside = tuple(f"{axis}." for axis in axes)
+    return ";".join(f"{path}={text}" for path, text in run.leaves if path in axes or path.startswith(inside))
 
 
 def _absence(count: int, where: str = "") -> str:

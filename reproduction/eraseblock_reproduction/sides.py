@@ -62,7 +62,9 @@ def one_sided(question: Question) -> Finding:
                 figure = PointFigure(point.run, None, point.mean, None, point.mean, fits, point.trusted)
                 effects.append(_Effect(figure, point.known, pair))
     trusted = _deciding(effects, question.runs, absent)
-    if claim.aggregate == "each":
+    if claim.aggregate == "each" and claim.kind == "range":
+        grades = [_range_of_pair(question, of_pair) for of_pair in _by_pair(trusted)]
+    elif claim.aggregate == "each":
         grades = [_of_number(question, one.figure.effect) for one in trusted]
     else:
         grades = [_of_number(question, one.mean) for one in _combined(claim, trusted)]
@@ -82,7 +84,9 @@ def two_sided(question: Question) -> Finding:
             absent += found.count(None)
     trusted = _deciding(effects, question.runs, absent)
     if claim.kind == "order":
-        return _finding(claim, _order(claim, trusted), effects, trusted, absent)
+        grades = [_order_of_pair(claim, of_pair) for of_pair in _by_pair(trusted)]
+        finding = _finding(claim, worst(grades), effects, trusted, absent)
+        return replace(finding, hardest=_hardest(trusted, grades))
     ours = [one.estimate for one in trusted] if claim.aggregate == "each" else _combined(claim, trusted)
     verdict = worst([grading.of_effect(claim, one) for one in ours])
     finding = _finding(claim, verdict, effects, trusted, absent)
@@ -113,6 +117,12 @@ def _related(claim: Claim, effect: Estimate, *, lead: bool = True) -> bool:
         case "at least":
             return effect.side() >= 0
     return abs(_of_right(effect.mean)) <= claim.tolerance(1) + ROUNDING
+
+
+def _surely(claim: Claim, effect: _Effect) -> bool:
+    """Whether a point is as stated, and not only because the seeds differ."""
+    only = claim.kind == "order" and _only_by_interval(claim, effect.estimate)
+    return effect.figure.holds and not only
 
 
 def _only_by_interval(claim: Claim, effect: Estimate) -> bool:
@@ -161,7 +171,7 @@ def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | Non
     if len(known) < len(values):
         return None
     effect = estimate(list(known.values()))
-    holds = _holds(claim, effect)
+    holds = _holds(claim, effect) and _leads(claim, one, other)
     figure = PointFigure(left.run, right.run, one, other, effect.mean, holds, left.trusted and right.trusted)
     return _Effect(figure, known, pair)
 
@@ -171,6 +181,14 @@ def _holds(claim: Claim, effect: Estimate) -> bool:
     if claim.kind == "order":
         return _related(claim, effect)
     return grading.of_effect(claim, effect) == REPRODUCED
+
+
+def _leads(claim: Claim, left: float, right: float) -> bool:
+    """Whether there is a lead on both sides, where the claim is of one: without it nothing gets smaller."""
+    if not claim.table.get("lead"):
+        return True
+    none = 0.0 if claim.table.get("relative") == "difference" else 1.0
+    return max(left, right) > none and min(left, right) >= none
 
 
 def _made_of(kind: str, left: float, right: float) -> float | None:
@@ -186,31 +204,47 @@ def _made_of(kind: str, left: float, right: float) -> float | None:
     return {"reduction": 1 - left / right, "increase": left / right - 1, "ratio": left / right}[kind]
 
 
-def _order(claim: Claim, effects: Sequence[_Effect]) -> str:
-    """Of each pair of selections: at every point (or at some), at half of them, or in the mean alone."""
-    return worst([_order_of_pair(claim, of_pair) for of_pair in _by_pair(effects)])
+def _range_of_pair(question: Question, effects: Sequence[_Effect]) -> str:
+    """A range holds at every point, at half of them, or in the mean alone."""
+    mean = fmean(one.figure.effect for one in effects)
+    in_mean = _of_number(question, mean) == REPRODUCED
+    return grading.of_points([one.figure.holds for one in effects], in_mean=in_mean and len(effects) > 1)
+
+
+def _hardest(effects: Sequence[_Effect], grades: Sequence[str]) -> Estimate | None:
+    """What came out against the one of several that decides; none where several have that verdict."""
+    verdict = worst(grades)
+    if len(grades) == 1 or verdict == REPRODUCED:
+        return None
+    pairs = [pair for pair, grade in zip(_by_pair(effects), grades, strict=True) if grade == verdict]
+    means = [_over_points(pair, fmean) for pair in pairs]
+    return means[0] if len(means) == 1 else None
 
 
 def _order_of_pair(claim: Claim, effects: Sequence[_Effect]) -> str:
     """A lead that is smaller than asked for is there in part; so is what the seeds leave open."""
     together = _over_points(effects, fmean)
-    in_mean = _related(claim, together, lead=False)
+    there = not claim.table.get("lead") or _leads(claim, *_mean_sides(effects))
+    in_mean = there and _related(claim, together, lead=False)
     if claim.aggregate == "mean" or len(effects) == 1:
-        if _related(claim, together):
+        if there and _related(claim, together):
             return DIRECTION if _only_by_interval(claim, together) else REPRODUCED
         if "ahead" in claim.table and in_mean:
             return grading.of_lead(abs(_of_right(together.mean)), float(claim.table["ahead"]))
         return DIRECTION if in_mean else NOT
     holding = [one.figure.holds for one in effects]
-    surely = [
-        holds and not _only_by_interval(claim, one.estimate)
-        for holds, one in zip(holding, effects, strict=True)
-    ]
+    surely = [_surely(claim, one) for one in effects]
     if claim.aggregate == "some":
         if any(surely):
             return REPRODUCED
         return DIRECTION if any(holding) or in_mean else NOT
     return grading.of_points(surely, in_mean=in_mean or all(holding))
+
+
+def _mean_sides(effects: Sequence[_Effect]) -> tuple[float, float]:
+    """The means of both sides over the points."""
+    sides = [(one.figure.left, one.figure.right) for one in effects if one.figure.right is not None]
+    return _geometric([left for left, _ in sides]), _geometric([right for _, right in sides])
 
 
 def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:
@@ -255,7 +289,7 @@ def _deciding(effects: Sequence[_Effect], runs: Sequence[Run], absent: int) -> l
 
 
 class UntrustedError(UndecidedError):
-    """No run that could decide is to be trusted; the figures are shown all the same."""
+    """No point that could decide is to be trusted; the figures are shown all the same."""
 
     def __init__(self, effects: Sequence[_Effect], absent: int) -> None:
         reasons = dict.fromkeys(
@@ -266,7 +300,8 @@ class UntrustedError(UndecidedError):
             for reason in run.record.get("reasons", [])
         )
         told = [_absence(len(effects), absent)] if absent else []
-        super().__init__("; ".join(["no run of it is to be trusted: " + "; ".join(reasons), *told]))
+        why = "no point of it has runs that are all to be trusted"
+        super().__init__("; ".join([f"{why}: {'; '.join(reasons)}", *told]))
         self.effects = effects
 
 
@@ -288,7 +323,7 @@ def _finding(
     if level := sum(_is_level(claim, one) for one in deciding):
         reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
     reason = "; ".join(reasons)
-    held = (sum(one.figure.holds for one in deciding), len(deciding))
+    held = (sum(_surely(claim, one) for one in deciding), len(deciding))
     figures = [one.figure for one in effects]
     ours = _over_points(deciding, _combine(claim))
     return Finding(verdict, ours, figures, held=held, reason=reason)

@@ -2,7 +2,7 @@
 
 All of it at full length takes a day. So each way is tried at a tenth of the length first, and only what moved
 there, or what a tenth cannot tell, is run at full length: that decides. Then pairs of ways are tried that
-each move some claim of a figure; of them only what neither brings alone.
+each move the same claim, with the runs that such claims are about; of them only what neither brings alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from eraseblock import Experiment
@@ -20,7 +20,7 @@ from eraseblock_reproduction.data import TWO_SIDED, Claim, Paper, Selection
 from eraseblock_reproduction.finding import GRADES, Finding
 from eraseblock_reproduction.plan import FigurePlan, needs_a_run
 from eraseblock_reproduction.selection import Run, select
-from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way, joined, keeping
+from eraseblock_reproduction.sensitivity import Hangs, Sensitivity, Under, Way, asked, keeping
 from eraseblock_reproduction.switches import Variant, both, first_seeds, variants
 from eraseblock_reproduction.verdicts import judge
 
@@ -53,6 +53,11 @@ class _Trial:
     left_out: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     errors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
+    @property
+    def places(self) -> set[int]:
+        """Those of the runs that its claims are about."""
+        return {place for claim in self.claims for place in used(claim, self.runs)}
+
     def base(self, claim: Claim) -> Finding:
         """What comes out at full length with nothing done in another way."""
         return judge(self.paper, self.plan.figure, claim, self.runs)
@@ -64,31 +69,42 @@ class _Trial:
 
 def study(plans: Sequence[FigurePlan], run: Running) -> Sensitivity:
     """The figures of one paper, whose own runs are done."""
-    # What a served drive and the simulation make of one drive hangs on no choice of that.
-    trials = [_trial(plan) for plan in plans if plan.is_run and not plan.figure.served]
-    _shorten(trials, run)
-    _try(trials, {id(trial): trial.ways for trial in trials}, run, _moves)
-    pairs = {id(trial): list(_pairs(trial)) for trial in trials}
-    _try(trials, pairs, run, _surprises)
-    return _put_together(trials, sum(map(len, pairs.values())))
+    return by_figures(plans, run, lambda _found: None)
 
 
 def by_figures(plans: Sequence[FigurePlan], run: Running, keep: Callable[[Sensitivity], None]) -> Sensitivity:
-    """One figure of a paper after the other; what has been found is kept after each: all takes hours."""
-    found = Sensitivity(engine(), {}, {})
-    for plan in in_order(plans):
-        found = joined(found, study([plan], run))
-        keep(found)
-    return found
+    """One figure of a paper after the other; what has been found is kept after each: all takes hours.
+
+    The claims that the paper is cited for come first, then all claims, then pairs of ways.
+    """
+    # What a served drive and the simulation make of one drive hangs on no choice of that.
+    wanted = [plan for plan in in_order(plans) if not plan.figure.served]
+    trials: dict[str, _Trial] = {}
+    for only in (_is_main, None):
+        for plan in wanted:
+            trial = _trial(plan, only)
+            name, known = plan.figure.name, trials.get(plan.figure.name)
+            if not trial.claims or (known is not None and known.claims == trial.claims):
+                continue
+            _shorten(trial, run)
+            _try(trial, trial.ways, run, _moves)
+            trials[name] = trial
+            keep(_put_together(list(trials.values()), 0))
+    pairs = 0
+    for trial in trials.values():
+        if some := list(_pairs(trial)):
+            _try(trial, some, run, _surprises)
+            pairs += len(some)
+            keep(_put_together(list(trials.values()), pairs))
+    return _put_together(list(trials.values()), pairs)
 
 
 def in_order(plans: Sequence[FigurePlan]) -> list[FigurePlan]:
     """Figures with claims that a paper is cited for come first, then those with fewest requests."""
 
     def place(plan: FigurePlan) -> tuple[bool, int]:
-        main = plan.paper.main
-        own = {name for claim in plan.paper.claims_of(plan.figure.name) for name in (claim.id, claim.whole)}
-        return main is None or own.isdisjoint(main.claims), sum(map(_requests, plan.runs))
+        own = plan.paper.claims_of(plan.figure.name)
+        return not any(_is_main(plan.paper, claim) for claim in own), sum(map(_requests, plan.runs))
 
     return sorted((plan for plan in plans if plan.is_run), key=place)
 
@@ -116,13 +132,24 @@ def shortened(experiment: Experiment, requests: int) -> Experiment:
     return Experiment(text, experiment.base, reading=experiment.reading)
 
 
-def _trial(plan: FigurePlan) -> _Trial:
+def _is_main(paper: Paper, claim: Claim) -> bool:
+    """Whether it is one of the claims that the paper is cited for."""
+    return paper.main is not None and not {claim.id, claim.whole}.isdisjoint(paper.main.claims)
+
+
+def _trial(plan: FigurePlan, only: Callable[[Paper, Claim], bool] | None) -> _Trial:
+    """A figure with its claims, or some of them, and with each way for the runs that they are about."""
     paper, places = plan.paper, first_seeds(plan.runs)
     runs, experiments = [plan.runs[place] for place in places], [plan.experiments[place] for place in places]
     claims = [claim for claim in paper.claims_of(plan.figure.name) if needs_a_run(paper, claim)]
-    trial = _Trial(paper, plan, runs, experiments, claims)
-    trial.claims = [claim for claim in claims if trial.base(claim).verdict in GRADES]
-    trial.ways = list(variants(paper, plan.figure, runs, experiments))
+    trial = _Trial(paper, plan, runs, experiments, [])
+    for claim in claims:
+        if (only is None or only(paper, claim)) and trial.base(claim).verdict in GRADES:
+            trial.claims.append(claim)
+    asked = trial.places
+    for way in variants(paper, plan.figure, runs, experiments) if asked else ():
+        if some := {place: one for place, one in way.experiments.items() if place in asked}:
+            trial.ways.append(replace(way, experiments=some, parts=(frozenset(some),)))
     return trial
 
 
@@ -132,18 +159,14 @@ def _requests(run: Run) -> int:
     return int(requests.get("reads", 0)) + int(requests.get("writes", 0))
 
 
-def _shorten(trials: Sequence[_Trial], run: Running) -> None:
-    """The figures' own runs at a tenth of their length."""
-    wanted = [
-        shortened(experiment, _requests(one))
-        for trial in trials
-        for one, experiment in zip(trial.runs, trial.experiments, strict=True)
+def _shorten(trial: _Trial, run: Running) -> None:
+    """The runs that claims of the figure are about, at a tenth of their length."""
+    asked = sorted(trial.places)
+    outcomes = run([shortened(trial.experiments[place], _requests(trial.runs[place])) for place in asked])
+    records = {place: outcome.record for place, outcome in zip(asked, outcomes, strict=True)}
+    trial.short = [
+        Run(one.settings, one.source, records.get(place), one.profile) for place, one in enumerate(trial.runs)
     ]
-    outcomes = iter(run(wanted) if wanted else ())
-    for trial in trials:
-        trial.short = [
-            Run(one.settings, one.source, next(outcomes).record, one.profile) for one in trial.runs
-        ]
 
 
 # Says whether a claim has to be run at full length under a variant: by what comes out at a tenth without
@@ -151,32 +174,27 @@ def _shorten(trials: Sequence[_Trial], run: Running) -> None:
 _Doubt = Callable[[_Trial, Variant, Claim, Finding, Finding], bool]
 
 
-def _try(
-    trials: Sequence[_Trial], ways: Mapping[int, Sequence[Variant]], run: Running, doubt: _Doubt
-) -> None:
+def _try(trial: _Trial, ways: Sequence[Variant], run: Running, doubt: _Doubt) -> None:
     """Variants at a tenth of the length, and at full length where that leaves a doubt."""
-    short: list[tuple[_Trial, Variant]] = []
-    for trial in trials:
-        for variant in ways[id(trial)]:
-            experiments = {
-                place: shortened(one, _requests(trial.runs[place]))
-                for place, one in variant.experiments.items()
-            }
-            short.append((trial, variant.of(trial.short, experiments)))
-    _run([variant for _, variant in short], run)
-    whole: list[tuple[_Trial, Variant, list[Claim]]] = []
-    for trial, variant in short:
+    short = []
+    for variant in ways:
+        experiments = {
+            place: shortened(one, _requests(trial.runs[place])) for place, one in variant.experiments.items()
+        }
+        short.append(variant.of(trial.short, experiments))
+    _run(short, run)
+    whole: list[tuple[Variant, list[Claim]]] = []
+    for variant, full in zip(short, ways, strict=True):
         doubtful = [
             claim for claim in _concerned(trial, variant) if _is_doubtful(trial, variant, claim, doubt)
         ]
         if doubtful:
             places = {place for claim in doubtful for place in used(claim, trial.runs)}
-            full = next(one for one in ways[id(trial)] if one.name == variant.name)
             experiments = {key: one for key, one in full.experiments.items() if key in places}
-            whole.append((trial, full.of(trial.runs, experiments), doubtful))
+            whole.append((full.of(trial.runs, experiments), doubtful))
         _note(trial, variant)
-    _run([variant for _, variant, _ in whole], run)
-    for trial, variant, claims in whole:
+    _run([variant for variant, _ in whole], run)
+    for variant, claims in whole:
         for claim in claims:
             _decide(trial, variant, claim)
         _note(trial, variant)
@@ -192,11 +210,17 @@ def _run(variants_: Sequence[Variant], run: Running) -> None:
 
 
 def _concerned(trial: _Trial, variant: Variant) -> Iterator[Claim]:
-    """The claims about runs that a variant makes others; of a pair, those that both of its ways do."""
-    for claim in trial.claims:
+    """The claims about runs that a variant makes others; of a pair, those that both of its ways move."""
+    pair = len(variant.names) > 1
+    for claim in _moved_by(trial, variant.names) if pair else trial.claims:
         places = used(claim, trial.runs)
         if all(places & part for part in variant.parts):
             yield claim
+
+
+def _moved_by(trial: _Trial, names: Sequence[str]) -> list[Claim]:
+    """The claims that each of these ways moves alone."""
+    return [claim for claim in trial.claims if all(name in trial.found[claim.id] for name in names)]
 
 
 def _is_doubtful(trial: _Trial, variant: Variant, claim: Claim, doubt: _Doubt) -> bool:
@@ -260,10 +284,13 @@ def _decide(trial: _Trial, variant: Variant, claim: Claim) -> None:
 
 
 def _pairs(trial: _Trial) -> Iterator[Variant]:
-    """Each two ways of different choices that both move some claim of the figure."""
-    moving = {name for found in trial.found.values() for name in found}
-    for one, other in combinations([way for way in trial.ways if way.name in moving], 2):
-        if one.choice != other.choice and (pair := both(one, other, trial.experiments)) is not None:
+    """Each two ways of different choices that both move one claim of the figure."""
+    for one, other in combinations(trial.ways, 2):
+        claims = _moved_by(trial, (one.name, other.name))
+        if one.choice == other.choice or not claims:
+            continue
+        places = {place for claim in claims for place in used(claim, trial.runs)}
+        if (pair := both(one, other, trial.experiments, places)) is not None:
             yield pair
 
 
@@ -301,5 +328,6 @@ def _put_together(trials: Sequence[_Trial], pairs: int) -> Sensitivity:
                 kept=keeping(choices),
                 moved=dict(trial.found[claim.id]),
                 pairs=dict(trial.surprises[claim.id]),
+                asked=asked(trial.paper, claim),
             )
     return Sensitivity(engine(), ways, claims, pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -92,27 +92,41 @@ def variants(
             yield made(switch.name, switch.open, switch.choice or switch.name, others)
 
 
-def both(one: Variant, other: Variant, experiments: Sequence[Experiment]) -> Variant | None:
-    """Both ways at once; None where the second one changes nothing any more, or cannot be done."""
-    changed = [one.experiments.get(place, experiment) for place, experiment in enumerate(experiments)]
+def both(
+    one: Variant, other: Variant, experiments: Sequence[Experiment], places: Iterable[int]
+) -> Variant | None:
+    """Both ways at once, of the runs in these places.
+
+    None where the second one changes nothing any more, or cannot be done.
+    """
+    chosen = sorted(places)
+    changed = [one.experiments.get(place, experiments[place]) for place in chosen]
     try:
-        found = {way.name: way.experiments for way in variants(one.paper, one.figure, one.runs, changed)}.get(
-            other.name
-        )
+        again = _again(other, changed)
     except EraseblockError:
         # What the second way sets is not there under the first.
         return None
-    if found is None:
+    if not again:
         return None
-    together = {**one.experiments, **found}
+    found = {chosen[index]: experiment for index, experiment in again.items()}
+    first = {place: one.experiments[place] for place in chosen if place in one.experiments}
     return replace(
         one,
         names=(*one.names, *other.names),
         open=f"{one.open}; {other.open}",
         choice=f"{one.choice} + {other.choice}",
-        experiments=together,
-        parts=(*one.parts, frozenset(found)),
+        experiments={**first, **found},
+        parts=(frozenset(first), frozenset(found)),
     )
+
+
+def _again(way: Variant, experiments: Sequence[Experiment]) -> dict[int, Experiment]:
+    """What a way makes of other runs of its figure."""
+    for switch in way.paper.switches:
+        if switch.name == way.name:
+            return concerned(switch, way.figure, experiments)
+    readings = {reading.name: reading.experiments for reading in readings_of(experiments).readings}
+    return readings.get(way.name, {})
 
 
 def concerned(switch: Switch, figure: Figure, experiments: Sequence[Experiment]) -> dict[int, Experiment]:

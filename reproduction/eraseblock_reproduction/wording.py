@@ -23,14 +23,17 @@ def stated(paper: Paper, claim: Claim) -> str:
             low, high = (table.get(key) for key in ("low", "high"))
             parts = [f"≥ {value(claim, quantity, low, exact=True)}" if low is not None else ""]
             parts.append(f"≤ {value(claim, quantity, high, exact=True)}" if high is not None else "")
-            return " and ".join(part for part in parts if part)
+            bound = " (our reading)" if table.get("our_bound") else ""
+            return " and ".join(part for part in parts if part) + bound
         case "order" if "relation" in table:
             ahead = f" by {number(100 * table['ahead'])} % or more (our reading)" if "ahead" in table else ""
             return f"{_SIGNS[table['relation']]}{ahead}{' somewhere' if claim.aggregate == 'some' else ''}"
         case "trend":
             return str(table["relation"])
         case "agree":
-            return "opposite order" if table.get("opposite") else "same order"
+            order = "opposite order" if table.get("opposite") else "same order"
+            share = table.get("similar")
+            return order if share is None else f"{order}, {number(100 * share)} % of the pairs (our reading)"
     return ""
 
 
@@ -44,6 +47,8 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(_figure(claim, quantity, finding))
     if finding.held is not None and finding.held[1] > 1 and claim.kind not in _MEANS:
         parts.append(f"holds at {finding.held[0]} of {finding.held[1]}")
+    if finding.hardest is not None:
+        parts.append(f"against the hardest {signed(finding.hardest.mean)}")
     if finding.pairs is not None:
         parts.append(f"{finding.pairs[0]} of {finding.pairs[1]} pairs are in this order")
     return "; ".join(parts)
@@ -93,7 +98,10 @@ def _scale(claim: Claim, quantity: Quantity | None) -> float:
 
 def _is_percent(claim: Claim, quantity: Quantity | None) -> bool:
     if claim.kind in _PERCENT or "spread" in claim.table:
-        return True
+        return not claim.table.get("absolute")
+    if claim.kind == "difference" and "relative_to" in claim.table:
+        # Of shares of what both sides are relative to.
+        return claim.table.get("relative") != "difference"
     if claim.kind == "ratio" or (
         "relative_to" in claim.table and claim.table.get("relative") != "difference"
     ):

@@ -112,7 +112,7 @@ def test_runs_that_fail_are_told_once(tmp_path: Path) -> None:
     found = answers(planned)
     assert len(failed(found)) == 1
     assert "gone.spc: no such file" in failed(found)[0]
-    assert counts(found[0].answers) == {"undecided": 25}
+    assert counts(found[0].answers) == {"undecided": 26}
     [figure] = found[0].as_json()["figures"]
     assert (figure["runs"], list(figure["failed"].values())) == (0, [32])
 

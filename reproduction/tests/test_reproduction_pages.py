@@ -14,6 +14,7 @@ from claims import FIGURE, PAPER, READINGS, STAND_IN, A, B, quantity, run
 
 from eraseblock_reproduction import data
 from eraseblock_reproduction.answers import Answer, FigureAnswer, PaperAnswer
+from eraseblock_reproduction.charts import effects_of
 from eraseblock_reproduction.data import CONSTRUCTION, EXAMPLE, RESULT, Claim, Main
 from eraseblock_reproduction.headline import asides, beside
 from eraseblock_reproduction.pages.made import Made
@@ -82,7 +83,7 @@ def test_only_results_count_and_each_fact_once() -> None:
     )
     page = paper_page(paper, [], MADE)
     assert "**All 1 results:** 1 reproduced." in page
-    assert '<a id="again">again</a> from order (reproduced)' in page
+    assert 'reproduced: <a id="again">again</a>.' in page
     assert "- Worked examples: 1 of 1 as stated." in page
     assert '- By construction: 0 of 1 as stated:\n  - <a id="set">set</a>, not reproduced: 1' in page
 
@@ -110,6 +111,19 @@ def test_the_first_screen_says_whether_it_holds_and_how_robustly() -> None:
     assert "eraseblock reproduce made 1 -o out/made" in page
 
 
+def test_a_page_that_is_too_long_tells_things_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = answered(ORDER, made("other", "exact", left=A, value=1))
+    whole = paper_page(paper, [], MADE)
+    monkeypatch.setattr("eraseblock_reproduction.pages.paper.LARGEST", len(whole.encode()) - 1)
+    short = paper_page(paper, [], MADE)
+    assert "| **Figure 1**: a figure |" in whole
+    assert "| **Figure 1** |" in short
+    # The claim that it is cited for is on the first screen.
+    assert '| <a id="order">order</a> | order is so | < | 1 < 2 | reproduced |' in whole
+    assert '| <a id="order">order</a> | above |  |  | reproduced |' in short
+    assert '| <a id="other">other</a> | other is so | 1 | 1 | reproduced |' in short
+
+
 def test_a_reading_that_was_chosen_by_what_came_out_is_said_beside_the_headline() -> None:
     [_, said] = asides(answered(made("chosen", "exact", by="chosen", left=A, value=1)))
     assert said == (
@@ -123,6 +137,12 @@ def test_failures_of_one_cause_are_told_together() -> None:
     failing = [made(name, "exact", left=A, value=9, cause="weather") for name in ("x", "y")]
     found = asides(answered(*failing, made("z", "exact", left=A, value=9)))
     assert found[1] == "2 of the 3 not reproduced have one likely cause, the weather."
+
+
+def test_of_a_claim_that_lists_values_some_may_have_a_cause() -> None:
+    both = made("both", "number", by="time", values={"a": 9, "b": 9}, cause={"a": "weather"})
+    both = replace(both, table={**both.table, "by": "buffer.scheme"})
+    assert asides(answered(both))[1] == "1 of the 2 not reproduced have one likely cause, the weather."
 
 
 def test_a_claim_that_lists_values_is_one_row_and_all_of_its_parts_are_data() -> None:
@@ -161,6 +181,32 @@ def test_the_overview_has_a_row_for_each_paper() -> None:
     assert len(text.encode()) < 12_000
     assert all(f"| [{name}](papers/{name}.md) |" in text for name in data.PAPERS)
     assert "## Results" in text
+
+
+def test_a_picture_of_effects_has_what_is_stated_beside_ours() -> None:
+    runs = [
+        run(name, seed=seed, time=time * seed) for name, time in (("a", 1.0), ("b", 2.0)) for seed in (1, 2)
+    ]
+    runs += [run("c", trusted=False, time=1.0)]
+    sides: Mapping[str, Any] = {"left": B, "right": A}
+    paper = answered(
+        made("times", "ratio", value=3, **sides),
+        made("more", "increase", value=0.8, **sides),
+        made("open", "increase", left={"buffer.scheme": "c"}, right=A, value=0.5),
+        runs=runs,
+    )
+    [chart] = effects_of(paper.answers, by_id=True)
+    drawn = {(one["claim"], one["kind"]): one for one in chart.spec["data"]["values"]}
+    # Three times as much is 200 % more; what no run decides is not drawn.
+    assert {key: round(one["x"]) for key, one in drawn.items()} == {
+        ("times", "here"): 100,
+        ("times", "the paper"): 200,
+        ("more", "here"): 100,
+        ("more", "the paper"): 80,
+    }
+    # The interval is ours.
+    assert "low" in drawn["more", "here"]
+    assert "low" not in drawn["more", "the paper"]
 
 
 def test_a_smaller_picture_has_the_same_numbers_on_its_axes() -> None:

@@ -62,6 +62,9 @@ def test_figures_of_one_side(kind: str, figure: float, table: dict[str, Any], ex
     [
         ("reduction", 16, 100, 0.84, REPRODUCED),
         ("reduction", 60, 100, 0.84, DIRECTION),
+        # Of 28 % that should be left there are 7. No reduction can be double one of 72 %.
+        ("reduction", 7, 100, 0.72, DIRECTION),
+        ("reduction", 15, 100, 0.72, PARTLY),
         ("reduction", 101, 100, 0.84, NOT),
         ("increase", 285, 100, 1.85, REPRODUCED),
         ("increase", 110, 100, 1.85, DIRECTION),
@@ -73,7 +76,9 @@ def test_figures_of_one_side(kind: str, figure: float, table: dict[str, Any], ex
         ("difference", 0.55, 0.5, 0.05, REPRODUCED),
         ("difference", 0.6, 0.5, 0.05, PARTLY),
         ("difference", 0.61, 0.5, 0.05, DIRECTION),
-        ("reduction", 50, 100, 0.84, PARTLY),
+        ("reduction", 30, 100, 0.84, PARTLY),
+        # More than half of the reduction, and three times what should be left.
+        ("reduction", 50, 100, 0.84, DIRECTION),
         ("reduction", 60, 100, 0.2, PARTLY),
         ("reduction", 59, 100, 0.2, DIRECTION),
         # 1.06 is within 10 % of 1 and no lead at all.
@@ -110,6 +115,48 @@ def test_orders_at_every_point_or_in_the_mean(relation: str, a: tuple[float, ...
     assert verdict(runs, "order", left=A, right=B, relation=relation) == expected
 
 
+@pytest.mark.parametrize(
+    ("a", "expected"),
+    [((1, 2, 3), REPRODUCED), ((1, 2, 11), PARTLY), ((1, 11, 12), DIRECTION), ((9, 11, 12), NOT)],
+)
+def test_a_range_holds_at_points_as_an_order_does(a: tuple[float, ...], expected: str) -> None:
+    assert verdict(grid(a, (0, 0, 0)), "range", left=A, high=10) == expected
+    # Each of several sides is asked: the hardest decides.
+    both = grid(a, (99, 99, 99))
+    assert verdict(both, "range", left=[A, B], high=10) == NOT
+
+
+def test_a_lead_that_becomes_smaller_is_there_before_and_after() -> None:
+    def leads(before: float, after: float) -> str:
+        runs = [run("a", size, time=1) for size in SIZES[:2]]
+        runs += [run("b", "1 MiB", time=before), run("b", "2 MiB", time=after)]
+        order: dict[str, Any] = {"where": B, "relative_to": A, "relation": "less", "lead": True}
+        left, right = {"buffer.size": "2 MiB"}, {"buffer.size": "1 MiB"}
+        return verdict(runs, "order", left=left, right=right, **order)
+
+    assert leads(3, 2) == REPRODUCED
+    # Less, but of a deficit; and a lead that is lost.
+    assert leads(0.9, 0.8) == NOT
+    assert leads(3, 0.8) == NOT
+    assert leads(2, 3) == NOT
+
+
+def test_of_several_the_one_that_decides_is_told() -> None:
+    runs = [run("a", time=10), run("b", time=20), run("c", time=5)]
+    both = [B, {"buffer.scheme": "c"}]
+    found = finding(runs, "order", left=A, right=both, relation="less")
+    assert found.hardest is not None
+    # 10 against 5: twice as much.
+    table = claim("order", left=A, right=both, relation="less")
+    assert wording.ours(PAPER, table, found).endswith("holds at 1 of 2; against the hardest +100 %")
+    assert finding(runs, "order", left=A, right=[B], relation="less").hardest is None
+
+
+def test_a_bound_of_ours_is_called_so() -> None:
+    assert wording.stated(PAPER, claim("range", low=1)) == "≥ 1"
+    assert wording.stated(PAPER, claim("range", low=1, our_bound=True)) == "≥ 1 (our reading)"
+
+
 def test_an_order_of_the_mean_needs_no_more() -> None:
     runs = grid((1, 2, 11), (10, 10, 10))
     assert verdict(runs, "order", left=A, right=B, relation="less", aggregate="mean") == REPRODUCED
@@ -137,6 +184,35 @@ def test_an_order_that_can_be_holds_somewhere() -> None:
 )
 def test_much_is_a_share_of_the_right_side(relation: str, a: float, expected: str) -> None:
     assert verdict(pair(a, 10), "order", left=A, right=B, relation=relation, ahead=0.1) == expected
+
+
+def test_a_lead_that_is_not_there_does_not_get_smaller() -> None:
+    """The smallest and the largest buffer, both relative to scheme b."""
+    sides: dict[str, Any] = {"where": A, "left": {"buffer.size": "4 MiB"}, "right": {"buffer.size": "1 MiB"}}
+    lead: dict[str, Any] = {**sides, "relative_to": B, "relation": "less", "lead": True}
+
+    def narrows(first: float, last: float, **more: Any) -> str:
+        return verdict(grid((first, 1, last), (10, 10, 10)), "order", **lead, **more)
+
+    assert narrows(20, 15) == narrows(20, 10) == REPRODUCED
+    assert narrows(15, 20) == NOT
+    # It has turned, and it was not there to begin with.
+    assert narrows(20, 9) == narrows(9, 8) == NOT
+    assert narrows(20, 9, aggregate="mean") == NOT
+    assert narrows(20, 9, relative="difference") == NOT
+    assert narrows(20, 15, relative="difference") == REPRODUCED
+    # Leads of 0.8 and 0.5 over b's 10.
+    assert narrows(10.8, 10.5, relative="difference") == REPRODUCED
+    # With two rivals: over one of them there is none, but there is in the mean.
+    two = [*grid((20, 1, 15), (10, 10, 10)), run("c", "1 MiB", time=9.5), run("c", "4 MiB", time=9)]
+    lead["where"] = {"buffer.scheme": ["a", "c"]}
+    assert verdict(two, "order", **lead) == PARTLY
+
+
+def test_a_share_of_a_gain_is_on_no_side_at_nothing() -> None:
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3) == DIRECTION
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3, neutral=0) == NOT
+    assert verdict(pair(0.4, 1), "ratio", left=A, right=B, value=0.3, neutral=0) == PARTLY
 
 
 def test_ratios_that_undo_each_other_are_no_lead() -> None:
@@ -200,6 +276,22 @@ def test_a_share_is_there_in_part_if_what_is_left_of_it_is_too() -> None:
     assert share(0.04, 0.07) == PARTLY
 
 
+def test_a_reduction_is_there_in_part_if_what_is_left_is_too() -> None:
+    def reduction(stated: float, ours: float) -> str:
+        return verdict(pair(1 - ours, 1), "reduction", left=A, right=B, value=stated)
+
+    assert reduction(0.84, 0.93) == DIRECTION
+    assert reduction(0.84, 0.75) == PARTLY
+    assert reduction(0.05, 0.1) == PARTLY
+    # The same figures the other way round: 523 % more where 16 % are left, 1,329 % where 7 % are.
+    assert verdict(pair(1, 0.07), "increase", left=A, right=B, value=5.25) == DIRECTION
+
+
+def test_a_share_of_an_effect_has_its_neutral_at_nothing() -> None:
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3) == DIRECTION
+    assert verdict(pair(-1, 1), "ratio", left=A, right=B, value=0.3, neutral=0) == NOT
+
+
 def test_an_effect_of_the_right_size_on_no_side_is_there_in_part() -> None:
     """The mean is what is stated, and the seeds do not tell it from nothing."""
     runs = seeds("a", "1 MiB", 8, 9, 10) + seeds("b", "1 MiB", 10, 10, 10)
@@ -222,6 +314,19 @@ def test_two_quantities_in_the_same_order() -> None:
     assert verdict(together, "agree", **over, opposite=True) == NOT
     reverse = [run("a", time=1, erases=3), run("b", time=2, erases=1)]
     assert verdict(reverse, "agree", **over, opposite=True) == REPRODUCED
+    # "Almost" and "similar" are of most pairs.
+    assert verdict(against, "agree", **over, similar=0.6) == REPRODUCED
+    assert verdict(against, "agree", **over, similar=0.7) == NOT
+    most = claim("agree", **over, similar=0.75)
+    assert wording.stated(PAPER, claim("agree", **over)) == "same order"
+    assert wording.stated(PAPER, most) == "same order, 75 % of the pairs (our reading)"
+
+
+def test_an_order_over_two_settings_together() -> None:
+    """Schemes that differ in their sizes, too: each at one of them."""
+    runs = [run("a", "1 MiB", time=1, erases=10), run("b", "2 MiB", time=2, erases=20)]
+    assert verdict(runs, "agree", **{"with": "erases"}, over="buffer.scheme") == UNDECIDED
+    assert verdict(runs, "agree", **{"with": "erases"}, over=["buffer.scheme", "buffer.size"]) == REPRODUCED
 
 
 def test_settings() -> None:
@@ -237,9 +342,33 @@ def test_relative_figures_and_spreads() -> None:
     assert verdict(runs, "exact", value=1.5, **relative) == REPRODUCED
     assert verdict(runs, "exact", value=1.0, relative="difference", **relative) == REPRODUCED
     assert verdict(runs, "exact", value=2, left=A, spread="buffer.size") == REPRODUCED
+    in_ms: dict[str, Any] = {"left": A, "spread": "buffer.size", "absolute": True}
+    assert verdict(grid((2, 3, 5), (2, 2, 2)), "exact", value=3, **in_ms) == REPRODUCED
+    assert wording.stated(PAPER, claim("exact", value=3, **in_ms)) == "3"
+    ours = claim("range", low=0, high=3, our_bound=True, **in_ms)
+    assert wording.stated(PAPER, ours) == "≥ 0 and ≤ 3 (our reading)"
     order: dict[str, Any] = {"left": B, "right": A, "spread": "buffer.size"}
     assert verdict(runs, "order", relation="less", **order) == REPRODUCED
     assert verdict(runs, "order", relation="more", **order) == NOT
+
+
+def test_a_difference_of_relative_figures_is_a_share() -> None:
+    sides: dict[str, Any] = {"left": {"buffer.size": "4 MiB"}, "right": {"buffer.size": "2 MiB"}, "where": A}
+    made = claim("difference", relative_to={"buffer.size": "1 MiB"}, value=0.154, **sides)
+    assert wording.stated(PAPER, made) == "15.4 %"
+    found = judge(PAPER, FIGURE, made, grid((2, 3, 4), (1, 1, 1)))
+    assert wording.ours(PAPER, made, found) == "50 %"
+
+
+def test_seeds_do_not_widen_a_spread_over_workloads() -> None:
+    """Two workloads with means of 2 and 3: each has two seeds, one of which is far off."""
+    runs = []
+    for workload, figures in (("w", (1, 3)), ("v", (2, 4))):
+        for seed, value in enumerate(figures, 1):
+            one = run("a", seed=seed, time=value)
+            one.settings = {**one.settings, "workload": workload}
+            runs.append(one)
+    assert verdict(runs, "exact", value=0.5, left=A, spread="workload") == REPRODUCED
 
 
 def test_seeds_are_paired() -> None:
@@ -270,6 +399,8 @@ def test_nobody_is_ahead_within_the_interval() -> None:
         order: dict[str, Any] = {"left": A, "right": B, "relation": relation}
         assert (verdict(ahead + b, "order", **order), verdict(level + b, "order", **order)) == (told, open_)
     found = finding(level + b, "order", left=A, right=B, relation="at least")
+    # What only the seeds leave open does not count as held.
+    assert found.held == (0, 1)
     assert found.reason == "at 1 of 1 points the seeds do not tell which side is ahead"
     found = finding(level + b, "order", left=A, right=B, relation="less")
     assert found.held == (0, 1)
@@ -330,7 +461,7 @@ def test_runs_without_trust_are_shown_and_decide_nothing() -> None:
     assert found.reason == "1 of 4 points are not to be trusted, and decide nothing"
     alone = finding(runs, "order", where={"buffer.size": "8 MiB"}, left=A, right=B, relation="less")
     assert alone.verdict == UNDECIDED
-    assert alone.reason == "no run of it is to be trusted: it fell behind"
+    assert alone.reason == "no point of it has runs that are all to be trusted: it fell behind"
     assert alone.ours is not None
 
 

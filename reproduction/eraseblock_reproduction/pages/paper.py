@@ -18,6 +18,7 @@ from eraseblock_reproduction.pages.pictures import Picture
 # What a page may have at most.
 LARGEST = 25_000
 # How many ways are told of, and how many claims of each: the most with which the page is not too large.
+# With none figures have no titles, the first screen is not told again, and how robust claims are is data.
 _TOLD = ((99, 3), (20, 2), (12, 1), (6, 1), (0, 0))
 
 
@@ -28,10 +29,12 @@ def paper_page(paper: PaperAnswer, pictures: Sequence[Picture], made: Made) -> s
         *_first_screen(paper, decides, made),
         *_pictures(pictures),
         *(["", "## Findings", "", "\n\n".join(findings)] if findings else ()),
-        *_claims(paper),
     ]
     foot = list(_again(paper))
-    pages = ("\n".join([*head, *_hangs(paper, *told), *foot]) + "\n" for told in _TOLD)
+    pages = (
+        "\n".join([*head, *_claims(paper, whole=ways > 0), *_hangs(paper, ways, claims), *foot]) + "\n"
+        for ways, claims in _TOLD
+    )
     page = ""
     for page in pages:
         if len(page.encode()) <= LARGEST:
@@ -66,43 +69,51 @@ def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     if not pictures:
         return
     yield "\n## Ours and the printed numbers\n"
-    yield "Lines and circles are ours, with 95 % intervals of several seeds; diamonds are the paper's.\n"
+    yield "Lines and circles are ours, with 95 % intervals of seeds; diamonds are what the paper prints.\n"
     for picture in pictures:
         yield f"**{picture.title}**\n\n![{picture.of}]({picture.file})\n"
 
 
-def _claims(paper: PaperAnswer) -> Iterator[str]:
+def _claims(paper: PaperAnswer, *, whole: bool) -> Iterator[str]:
     """All results in one table, under their figures; what follows from others, and what is no result."""
     yield "\n## Claims\n"
     if paper.study is None:
         yield "Results. How many of the choices that the paper leaves open keep each verdict: none was run.\n"
-    else:
+    elif whole:
         yield "Results. Robust: so many of the choices that the paper leaves open keep the verdict.\n"
-    head = _HEAD if paper.study is not None else _HEAD[:-1]
+    else:
+        yield f"Results. How robust each is: `{paper.paper.name}.csv`.\n"
+    head = _HEAD if paper.study is not None and whole else _HEAD[:-1]
     yield row(head)
     yield row(["---"] * len(head))
     for one in paper.figures:
         own = [answer for answer in one.answers if answer.claim.counts]
         if own:
-            yield row([_figure(one), *[""] * (len(head) - 1)])
-            yield from (row(cells_[: len(head)]) for cells_ in _rows(paper, own, anchors=True))
+            yield row([_figure(one, titles=whole), *[""] * (len(head) - 1)])
+            above = () if whole else paper.main
+            yield from (row(cells_[: len(head)]) for cells_ in _rows(paper, own, anchors=True, above=above))
     results = [answer for answer in paper.answers if answer.claim.shows == RESULT]
     rows = {answer.claim.whole for answer in results if answer.claim.counts}
     following = [answer for answer in results if not answer.claim.counts]
-    some = [_following(list(group), rows) for _, group in groupby(following, key=lambda one: one.claim.whole)]
+    some: dict[str, list[str]] = {}
+    for _, group in groupby(following, key=lambda one: one.claim.whole):
+        told = list(group)
+        some.setdefault(cells.verdict(told), []).append(_following(told, rows))
     if some:
-        yield f"\nFollow from others: {'; '.join(some)}."
+        told_of = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in some.items())
+        yield f"\nFollow from others (from which, `{paper.paper.name}.csv` says). {told_of}."
     yield from _others(paper)
 
 
-def _figure(one: FigureAnswer) -> str:
+def _figure(one: FigureAnswer, *, titles: bool) -> str:
     """The row above a figure's claims."""
     notes = []
     if one.untrusted:
         notes.append(f"{one.untrusted} of {len(one.plan.runs)} runs not to be trusted")
     notes += [f"runs failed: {error}" for error in one.errors]
     more = f" ({'; '.join(notes)})" if notes else ""
-    return f"**{one.figure.label}**: {one.figure.title}{more}"
+    title = f": {one.figure.title}" if titles else ""
+    return f"**{one.figure.label}**{title}{more}"
 
 
 _HEAD = ["claim", "the paper says", "stated", "here", "verdict", "robust"]
@@ -115,10 +126,16 @@ def _table(paper: PaperAnswer, answers: Sequence[Answer]) -> Iterator[str]:
     yield from (row(cells_) for cells_ in _rows(paper, answers, anchors=False))
 
 
-def _rows(paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool) -> Iterator[list[str]]:
-    """The cells of each claim; one that lists values has them all in its row."""
+def _rows(
+    paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool, above: Sequence[Answer] = ()
+) -> Iterator[list[str]]:
+    """The cells of each claim; one that lists values has them all in its row. Some have a row above."""
+    told = {answer.claim.id for answer in above}
     for name, group in groupby(answers, key=lambda answer: answer.claim.whole):
         some = list(group)
+        if told.issuperset(answer.claim.id for answer in some):
+            yield [f'<a id="{name}">{name}</a>', "above", "", "", cells.verdict(some), ""]
+            continue
         yield [
             f'<a id="{name}">{name}</a>' if anchors else f"[{name}](#{name})",
             some[0].claim.says,
@@ -130,12 +147,11 @@ def _rows(paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool) -> It
 
 
 def _following(answers: Sequence[Answer], rows: Collection[str]) -> str:
-    """A claim that follows from others, and what came out; its place is here, if it has no row."""
+    """A claim that follows from others; its place is here, if it has no row."""
     name = answers[0].claim.whole
     of = f" ({', '.join(cells.part(one) for one in answers)})" if answers[0].claim.part else ""
-    sources = dict.fromkeys(source for one in answers for source in one.claim.follows)
     place = name if name in rows else f'<a id="{name}">{name}</a>'
-    return f"{place}{of} from {', '.join(sources)} ({cells.verdict(answers)})"
+    return f"{place}{of}"
 
 
 def _others(paper: PaperAnswer) -> Iterator[str]:
@@ -159,7 +175,9 @@ def _hangs(paper: PaperAnswer, ways: int, claims: int) -> Iterator[str]:
     if study is None:
         return
     yield "\n## What verdicts hang on\n"
-    movers = study.movers()
+    # What follows from other claims counts there.
+    counted = {answer.claim.id for answer in paper.results}
+    movers = study.movers(counted)
     stored = f"`reproduction/{paper.paper.name}/sensitivity.json`"
     left = len(movers) - ways
     more = f"; {left} more, and" if left > 0 else "; with"
@@ -170,7 +188,9 @@ def _hangs(paper: PaperAnswer, ways: int, claims: int) -> Iterator[str]:
     for name, moved in list(movers.items())[:ways]:
         some = [f"{claim}: {was.verdict} → {under.verdict}" for claim, was, under in moved[:claims]]
         yield row([f"`{name}`", study.ways[name].open, str(len(moved)), "<br>".join(some)])
-    together = [(claim, pair, one) for claim, one in study.claims.items() for pair in one.pairs]
+    together = [
+        (claim, pair, one) for claim, one in study.claims.items() if claim in counted for pair in one.pairs
+    ]
     for claim, pair, one in together[:claims]:
         under = one.pairs[pair]
         yield f"\nBoth of `{pair}` make {claim} {under.verdict} ({under.ours}), which neither does alone."
