@@ -246,8 +246,11 @@ def test_it_is_stored_beside_the_claims_and_reused(tmp_path: Path) -> None:
     assert kept is not None
     assert set(kept.claims) == {"fig18-without-compensation"}
     # So is one that asks something else now, whatever it is called; new words for it change nothing.
-    changed = {"says": "otherwise", "note": "so"}, {"value": 0.2}
-    for new, known in zip(changed, (True, False), strict=True):
+    changed: list[tuple[dict[str, object], bool]] = [
+        ({"says": "otherwise", "note": "so"}, True),
+        ({"value": 0.2}, False),
+    ]
+    for new, known in changed:
         claims = tuple(
             replace(one, table={**one.table, **new}) if one.id == "fig18-compensation" else one
             for one in paper.claims
