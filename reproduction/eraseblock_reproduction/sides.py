@@ -301,7 +301,7 @@ class UntrustedError(UndecidedError):
         )
         told = [_absence(len(effects), absent)] if absent else []
         why = "no point of it has runs that are all to be trusted"
-        super().__init__("; ".join([f"{why}: {'; '.join(reasons)}", *told]))
+        super().__init__("; ".join([f"{why}: {'; '.join(reasons)}" if reasons else why, *told]))
         self.effects = effects
 
 

@@ -27,7 +27,8 @@ def stated(paper: Paper, claim: Claim) -> str:
             return " and ".join(part for part in parts if part) + bound
         case "order" if "relation" in table:
             ahead = f" by {number(100 * table['ahead'])} % or more (our reading)" if "ahead" in table else ""
-            return f"{_SIGNS[table['relation']]}{ahead}{' somewhere' if claim.aggregate == 'some' else ''}"
+            where = {"some": " somewhere", "mean": " in the mean"}.get(claim.aggregate or "", "")
+            return f"{_SIGNS[table['relation']]}{ahead}{where}"
         case "trend":
             return str(table["relation"])
         case "agree":

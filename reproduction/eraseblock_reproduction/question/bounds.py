@@ -25,7 +25,7 @@ HITS_TO_FAB = 2.46
 READS_TO_HBM, READS_TO_FAB, READS_TO_LB_CLOCK = 4.68, 3.75, 3.94
 BPLRU_MS, HBM_MS = 0.75, 0.12
 # Half a unit of the last digit that is printed.
-ROUNDING = {"hits": 0.005, "reads": 0.005, "bplru": 0.005, "hbm": 0.005, "writes": 0.005}
+ROUNDING = {"hits": 0.005, "reads": 0.005, "bplru": 0.005, "hbm": 0.005, "writes": 0.005, "shares": 0.005}
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Costs:
     read_ms: float
     write_ms: float
     merges_counted: bool
-    # Pages of a request: 3.89 KB in pages of 2 KB. More if requests straddle pages.
-    pages: float = 3.89 / 2
+    # Pages of a request: 3.89 KB, rounded as is kindest, in pages of 2 KB. More if requests straddle pages.
+    pages: float = 3.885 / 2
     # BPLRU's page reads as a multiple of HBM's and FAB's; 368 % more may have been meant as 3.68 times.
     to_hbm: float = READS_TO_HBM
     to_fab: float = READS_TO_FAB
@@ -116,9 +116,10 @@ def least_exchange_hits(costs: Costs) -> float:
 
     Example:
         >>> f"{least_exchange_hits(next(readings())):.0%}"
-        '67%'
+        '65%'
     """
-    longest = EXCHANGE_ONE + 4 * (1 - EXCHANGE_ONE - EXCHANGE_ABOVE_4) + BLOCK * EXCHANGE_ABOVE_4
+    one, above = EXCHANGE_ONE - ROUNDING["shares"], EXCHANGE_ABOVE_4 + ROUNDING["shares"]
+    longest = one + 4 * (1 - one - above) + BLOCK * above
     flush = BLOCK * costs.write_ms + (BLOCK - longest) * costs.read_ms
     written = longest * (EXCHANGE_MS + ROUNDING["bplru"]) / flush
     hits = EXCHANGE_PAGES * (EXCHANGE_WRITES - ROUNDING["writes"]) - written

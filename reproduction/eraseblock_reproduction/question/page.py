@@ -52,14 +52,15 @@ def written(stored: Stored) -> str:
     searched, judged, supported = stored.searched, stored.judged, stored.supported
     best = max(stored.together, key=lambda one: one["orders"])
     ran = [one for one in searched if "orders" in one]
-    costs = next(bounds.readings())
+    costs, with_merges = list(bounds.readings())[:2]
+    table = (costs, with_merges)
     straddling, times = replace(costs, pages=2.69), replace(costs, to_hbm=3.68, to_fab=2.75)
     by = _by_reading([*judged, *supported])
     return Template(asset("templates", "hbm-question.md", PACKAGE)).substitute(
         answer=_answer(ran, by),
-        least=f"{bounds.least_bplru_ms(costs, bounds.read_pages(costs, 1)):.2f}",
+        least=f"{min(bounds.least_bplru_ms(one, bounds.read_pages(one, 1)) for one in table):.2f}",
         printed=bounds.BPLRU_MS,
-        length=f"{bounds.least_length(costs):.1f}",
+        length=f"{min(map(bounds.least_length, table)):.1f}",
         straddling=f"{bounds.least_bplru_ms(straddling, bounds.read_pages(straddling, 1)):.2f}",
         times=f"{bounds.least_bplru_ms(times, bounds.read_pages(times, 1)):.2f}",
         bounds=_bounds(),
@@ -131,7 +132,9 @@ def _answer(ran: Sequence[Found], by: Mapping[int | str, Sequence[Found]]) -> st
     if drive and _ahead(drive) == at[SIZES[0]]:
         found += f". With {SIZES[0]} it is so, too, on the drive as the thesis and FlashSim state it: 3 % of "
         found += "log blocks, the times of Table 4.2, three kinds of merges, charged to the request, flash "
-        found += "warmed by the trace, pads of what is stored. The leads are not those that are printed: in "
+        found += (
+            "warmed by the trace, pads of what is stored. The leads there are not those that are printed: in "
+        )
         found += f"response time {_leads(drive)} over FAB and LB-CLOCK, for 10 to 76 %"
     alone = at[SIZES[0]] == asked
     told = "With 1 MiB, the size of nearly all printed numbers, as to who is ahead: yes. " if alone else ""
