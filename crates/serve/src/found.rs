@@ -191,8 +191,8 @@ pub fn read(
 /// Pieces of a checkpoint that are decoded before they are wanted.
 const DECODED: usize = 4;
 
-/// Calls `taken` with what each piece of a checkpoint says that is not damaged, in order. A thread decodes
-/// the next ones meanwhile, where there can be one.
+/// Calls `taken` with what each piece of a checkpoint says that is not damaged, in order. A thread
+/// decodes the next ones meanwhile, where there can be one.
 fn each_piece(
     image: &Image,
     slot: u32,

@@ -1,8 +1,9 @@
-//! Real-time priority for the one thread that answers when the drive would: no other work of the machine
-//! makes it wait then.
+//! Real-time priority for the one thread that answers when the drive would: no other work of the
+//! machine makes it wait then.
 //!
-//! It never has a processor for ever: of each tenth of a second it spends a part at normal priority, unless
-//! it sleeps for as long as that anyhow. Whatever takes long is done at normal priority.
+//! It never has a processor for ever: of each tenth of a second it spends a part at normal
+//! priority, unless it sleeps for as long as that anyhow. Whatever takes long is done at normal
+//! priority.
 
 #[cfg(target_os = "linux")]
 use std::io;
@@ -55,7 +56,8 @@ impl Priority {
         }
     }
 
-    /// Real-time priority, as far as it has not been had for too long. To be called again and again.
+    /// Real-time priority, as far as it has not been had for too long. To be called again and
+    /// again.
     pub fn keep(&mut self) {
         if self.refused.is_some() {
             return;
@@ -101,7 +103,8 @@ fn real_time() -> Result<(), String> {
     })
 }
 
-/// This thread has normal priority from now on: threads begin with that of the one that begins them.
+/// This thread has normal priority from now on: threads begin with that of the one that begins
+/// them.
 #[cfg(target_os = "linux")]
 pub fn normal() {
     let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);

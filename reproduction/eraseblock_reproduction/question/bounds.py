@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Figure 4.1, and Figure 4.7 (a): "368%, 275% and 294% more page reads".
+# Figure 4.1, and Figure 4.7 (a): "368%, 275% [...] more page reads".
 WRITES = 0.18
 HITS_TO_FAB = 2.46
-READS_TO_HBM, READS_TO_FAB, READS_TO_LB_CLOCK = 4.68, 3.75, 3.94
+READS_TO_HBM, READS_TO_FAB = 4.68, 3.75
 BPLRU_MS, HBM_MS = 0.75, 0.12
 # Half a unit of the last digit that is printed.
 ROUNDING = {"hits": 0.005, "reads": 0.005, "bplru": 0.005, "hbm": 0.005, "writes": 0.005, "shares": 0.005}

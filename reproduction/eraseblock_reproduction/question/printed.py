@@ -23,8 +23,6 @@ class Trace:
     interval: str
     # By measure and other scheme; what the thesis tells without a number is left out.
     ratios: Mapping[str, Mapping[str, float]]
-    # Orders that the thesis itself tells the other way.
-    contrary: tuple[tuple[str, str], ...] = ()
 
 
 TRACES = {
@@ -54,7 +52,6 @@ TRACES = {
                 "hits": {"bplru": 1.39, "fab": 1.63},
                 "erases": {"bplru": 0.22, "fab": 1 / 4.08, "lb-clock": 1 / 0.99},
             },
-            contrary=(("erases", "lb-clock"),),
         ),
         Trace(
             name="Exchange",

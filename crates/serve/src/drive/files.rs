@@ -177,8 +177,8 @@ impl Drive {
         held.begin(&torn).map_err(failed)?;
         // The drive takes it for each page that it stores.
         drop(held);
-        // Copies of a medium have their pages in common. Where there is a thread for it, the store looks
-        // through them while the FTL does, and is done before it is told of more.
+        // Copies of a medium have their pages in common. Where there is a thread for it, the store
+        // looks through them while the FTL does, and is done before it is told of more.
         let (begun, pages) = (Barrier::new(2), media.clone());
         let device = thread::scope(|scope| {
             let look = || {

@@ -42,8 +42,8 @@ pub struct Finished {
     pub report: Report,
     /// All that was put to it, whole.
     pub recorder: Option<Recorder>,
-    /// Why its last checkpoint could not be written, if that is so: it takes longer to open the image
-    /// then. Nothing else comes of it.
+    /// Why its last checkpoint could not be written, if that is so: it takes longer to open the
+    /// image then. Nothing else comes of it.
     pub checkpoint_failed: Option<String>,
 }
 
@@ -90,8 +90,8 @@ impl Drive {
         self.store.get().image_mut().disk_mut().stop_after(writes, why);
     }
 
-    /// The next sync of the image fails, and the ones after it do not: so the system tells of it. Or
-    /// it does not fail, if it has not come yet. For tests.
+    /// The next sync of the image fails, and the ones after it do not: so the system tells of it.
+    /// Or it does not fail, if it has not come yet. For tests.
     pub fn fail_sync(&mut self, fails: bool) {
         self.store.get().image_mut().disk_mut().fail_sync(fails);
     }

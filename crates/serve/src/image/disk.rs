@@ -150,8 +150,8 @@ impl Disk {
         self.stops_after = Some((AtomicU64::new(writes), why));
     }
 
-    /// Whether the host's disk does not take what has been written, which the next sync is told, and none
-    /// after it.
+    /// Whether the host's disk does not take what has been written, which the next sync is told,
+    /// and none after it.
     pub fn fail_sync(&self, fails: bool) {
         self.sync_fails.store(fails, Relaxed);
     }

@@ -75,8 +75,8 @@ impl Door {
     }
 
     /// Lets in who waits, as far as there is a place for them. The system tells once that somebody
-    /// has come: who is left outside is remembered. However many come, those who are inside have their
-    /// turn in between.
+    /// has come: who is left outside is remembered. However many come, those who are inside have
+    /// their turn in between.
     pub fn admit(&mut self, clients: &mut Vec<Option<Client>>, registry: &Registry) {
         for _ in 0..MOST_CLIENTS {
             let place = find(clients, Instant::now());

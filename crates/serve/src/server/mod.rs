@@ -65,7 +65,8 @@ const MOST_HELD: usize = 256 << 20;
 /// Requests that a client may put before it is the next one's turn: some are answered at once, and
 /// would never fill the drive. Those that are much work count as several.
 const AT_ONCE: u32 = 64;
-/// So many answers are sent to a client before others are found: it asks for more while the server goes on.
+/// So many answers are sent to a client before others are found: it asks for more while the server
+/// goes on.
 const AT_A_TIME: u32 = 8;
 /// Clients get this long to take their last answers.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -131,8 +132,8 @@ pub struct Ready {
     pub size: u64,
     /// What was found in the image.
     pub found: Found,
-    /// Where answers come when the simulated drive would give them: whether the thread that gives them has
-    /// real-time priority, or why not.
+    /// Where answers come when the simulated drive would give them: whether the thread that gives
+    /// them has real-time priority, or why not.
     pub real_time: Option<Result<(), String>>,
 }
 
@@ -467,8 +468,8 @@ impl Server {
         self.clients.iter_mut().flatten().map(held).sum::<usize>() >= MOST_HELD
     }
 
-    /// Takes what clients ask for. Where the drive is full before all have been heard, those who have not
-    /// come first the next time.
+    /// Takes what clients ask for. Where the drive is full before all have been heard, those who
+    /// have not come first the next time.
     fn listen(&mut self) {
         let (first, places) = (self.turn, self.clients.len());
         for place in (first..first + places).map(|place| place % places) {

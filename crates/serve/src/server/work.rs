@@ -13,8 +13,8 @@ use crate::drive::{Drive, Failure};
 use crate::error::Error;
 use crate::found::Found;
 
-/// Pages that are trimmed at once. What a client trims beyond that follows piece by piece, and others have
-/// their turn in between.
+/// Pages that are trimmed at once. What a client trims beyond that follows piece by piece, and
+/// others have their turn in between.
 const MOST_TRIMMED: u64 = 256 << 10;
 /// Pages that are looked at for one question which bytes are allocated. Its answer ends there, and
 /// the client asks on.

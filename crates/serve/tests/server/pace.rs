@@ -1,4 +1,5 @@
-//! Answers that come in time: what the thread that gives them has of the processor, and who gets them.
+//! Answers that come in time: what the thread that gives them has of the processor, and who gets
+//! them.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -45,8 +46,8 @@ fn told(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path.with_extension("told")).unwrap()).unwrap()
 }
 
-/// One thread has real-time priority where the system gives it, and says so. Those who do not want it
-/// have none.
+/// One thread has real-time priority where the system gives it, and says so. Those who do not want
+/// it have none.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_thread_that_answers_in_time_has_real_time_priority_where_it_may() {
@@ -121,7 +122,8 @@ fn a_busy_drive_leaves_a_part_of_the_processor_to_others() {
     assert!(normal * 20 > samples && normal < samples, "{normal} of {samples}");
 }
 
-/// Whoever came first and asks for more than the drive can take leaves room to those who came later.
+/// Whoever came first and asks for more than the drive can take leaves room to those who came
+/// later.
 #[test]
 fn clients_that_wait_for_room_have_it_in_turn() {
     const MANY: usize = 20_000;
