@@ -49,6 +49,7 @@ Examples:
     eraseblock reproduce bplru 7 --sensitivity
     eraseblock reproduce beyond -o out/beyond
     eraseblock reproduce beyond nvme
+    eraseblock reproduce adversaries --page docs/adversaries.md
     eraseblock reproduce --all --page docs/reproduction.md
     eraseblock reproduce --all --sensitivity
     eraseblock reproduce --all --sensitivity-of bplru,multibank
@@ -58,10 +59,13 @@ DEFAULT_FOLDER = Path("out/reproduction")
 USAGE = """\
 Usage: eraseblock reproduce PAPER [FIGURE] [OPTIONS]
        eraseblock reproduce beyond [STUDY] [OPTIONS]
+       eraseblock reproduce adversaries [BUFFER...] [OPTIONS]
        eraseblock reproduce --all [OPTIONS]"""
 
 
 app = App(name="reproduce", help_epilogue=EXAMPLES, usage=USAGE, help_format="plaintext")
+# Imported when it is called.
+app.command("eraseblock_reproduction.terminal.adversaries:adversaries", name="adversaries")
 
 
 @dataclass(frozen=True, kw_only=True)
