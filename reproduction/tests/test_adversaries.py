@@ -89,7 +89,7 @@ def test_workloads_are_what_their_words_say() -> None:
     one = Workload(_part(size=4, reads=0.25), _part(kind="sequential", span=1.25, size=64), 0.1, 5)
     assert one.words == (
         "75 % writes of 4 pages, at random over 4 buffers; 10 % of the requests are writes of 64 pages, in a "
-        "loop over 1.25 buffers behind them; one after the other, 2 buffers together"
+        "loop over 1.25 buffers behind them; in turns of 2 buffers together"
     )
     assert workload_of(one.point) == one
     settings = one.settings(LONG, 3)

@@ -78,23 +78,24 @@ class Part:
             table["start"] = _bytes(start * BUFFER_PAGES)
         return table if seed is None else {**table, "seed": seed}
 
-    @property
-    def words(self) -> str:
-        """What it does.
+    def words(self, reaches: float | None = None) -> str:
+        """What it does; where each turn begins anew, it reaches so many buffers far.
 
         Example:
-            >>> Part("sequential", 1.25, 64, 0, None, False).words
+            >>> Part("sequential", 1.25, 64, 0, None, False).words()
             'writes of 64 pages, in a loop over 1.25 buffers'
         """
         mix = f"{100 * (1 - self.reads):.0f} % writes"
         mix = "writes" if self.reads == 0 else "reads" if self.reads == 1 else mix
         size = "1 page" if self.size == 1 else f"{self.size} pages"
+        at = " at the start of each block," if self.aligned else ""
+        if self.kind == "sequential" and reaches is not None and reaches < self.span:
+            return f"{mix} of {size}, one behind the other over the same {_buffers(round(reaches, 2))}"
         places = {
             "uniform": "at random",
             "sequential": "in a loop",
             "zipf": f"by Zipf's law ({self.theta})",
         }[self.kind]
-        at = " at the start of each block," if self.aligned else ""
         return f"{mix} of {size},{at} {places} over {_buffers(self.span)}"
 
 
@@ -156,15 +157,20 @@ class Workload:
     def words(self) -> str:
         """The workload in a sentence."""
         if self.second is None:
-            return self.first.words
+            return self.first.words()
         place = "behind them" if self.apart else "in the same place"
-        ways = (
-            f"one after the other, {_buffers(SHORT / self.turns)} together"
-            if self.turns
-            else "mixed at random"
-        )
+        first, second = self.first.words(), self.second.words()
+        ways = "mixed at random"
+        if self.turns:
+            # A turn begins where the one before it began.
+            far = [
+                count * part.size / BUFFER_PAGES
+                for count, part in zip(self.counts(SHORT), (self.first, self.second), strict=True)
+            ]
+            first, second = self.first.words(far[0]), self.second.words(far[1])
+            ways = f"in turns of {_buffers(SHORT / self.turns)} together"
         share = f"{100 * self.share:g} % of the requests"
-        return f"{self.first.words}; {share} are {self.second.words} {place}; {ways}"
+        return f"{first}; {share} are {second} {place}; {ways}"
 
     @property
     def point(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ def times(ratio: float) -> str:
         >>> times(1.234), times(23.4), times(1234.5)
         ('1.23', '23.4', '1,234')
     """
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"
+    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:,.0f}"
 
 
 def spread(found: Found) -> str:

@@ -63,6 +63,7 @@ def studies_page(sections: Sequence[Section]) -> Iterator[str]:
     for one in sections:
         for sentence in one.headline:
             yield f"- **{one.name}.** {sentence}"
+    yield "\nThe workload on which each buffer is worst: [adversaries](../adversaries.md)."
     for one in sections:
         yield f"\n## {one.title}\n"
         yield f"{one.asks} {one.note}\n"

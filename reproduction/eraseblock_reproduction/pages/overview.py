@@ -29,7 +29,8 @@ def overview(papers: Sequence[PaperAnswer], folder: str, made: Made, *, with_bey
             "",
             "## Beyond the papers",
             "",
-            f"Every buffer with every FTL, and on a modern drive: [beyond]({folder}/beyond.md).",
+            f"Every buffer with every FTL, and on a modern drive: [beyond]({folder}/beyond.md). "
+            "Where each buffer is worst: [adversaries](adversaries.md).",
         ]
     lines += ["", f"Made with {made.sentence}. To cite it: `CITATION.cff`."]
     return "\n".join(lines) + "\n"
