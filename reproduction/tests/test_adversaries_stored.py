@@ -49,7 +49,7 @@ def test_worst_cases_run_again_are_as_bad(scheme: str, stored: page.Outcome) -> 
     some = [one for one in stored.found if one.scheme == scheme]
     assert len(some) == len(FTLS) * 2
     for one in some:
-        costs = {
+        costs: dict[str, float] = {
             record["config"]["buffer"]["scheme"]["kind"]: (
                 1 / (record["throughput"] or {})["iops"]
                 if one.measure == "response"
