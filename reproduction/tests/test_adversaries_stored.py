@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eraseblock import run
+from eraseblock import Record, run
 from eraseblock.toolkit import known
 from eraseblock_reproduction.adversaries import cases, page
 from eraseblock_reproduction.adversaries.bench import FTLS, folder
@@ -41,6 +41,16 @@ def test_the_page_and_the_experiments_are_what_is_stored(stored: page.Outcome) -
     assert written == cases.experiments(stored.found)
 
 
+def _cost(record: Record, measure: str) -> float:
+    throughput = record["throughput"]
+    assert throughput is not None
+    return (
+        1 / throughput["iops"]
+        if measure == "response"
+        else record["flash"]["programs"]["total"] + BUFFER_PAGES
+    )
+
+
 @pytest.mark.parametrize("scheme", RUN_AGAIN)
 def test_worst_cases_run_again_are_as_bad(scheme: str, stored: page.Outcome) -> None:
     """Each experiment, run by anybody, has the ratios of the page; four requests are always under way."""
@@ -49,12 +59,8 @@ def test_worst_cases_run_again_are_as_bad(scheme: str, stored: page.Outcome) -> 
     some = [one for one in stored.found if one.scheme == scheme]
     assert len(some) == len(FTLS) * 2
     for one in some:
-        costs: dict[str, float] = {
-            record["config"]["buffer"]["scheme"]["kind"]: (
-                1 / (record["throughput"] or {})["iops"]
-                if one.measure == "response"
-                else record["flash"]["programs"]["total"] + BUFFER_PAGES
-            )
+        costs = {
+            record["config"]["buffer"]["scheme"]["kind"]: _cost(record, one.measure)
             for record in records
             if record["config"]["case"] == cases.name_of(one)
         }
