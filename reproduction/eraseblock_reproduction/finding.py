@@ -52,6 +52,8 @@ class Finding:
     pairs: tuple[int, int] | None = None
     # Points that decide nothing, as runs of theirs are not to be trusted.
     distrusted: int = 0
+    # Points of an order that are open only because the seeds differ.
+    level: int = 0
     # Of a claim of a lead: points at which there is none, or none that the seeds tell.
     leadless: int = 0
     reason: str = ""

@@ -355,14 +355,23 @@ def _finding(
         reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
     if absent:
         reasons.append(_absence(len(effects), absent))
-    if level := sum(_is_level(claim, one) for one in deciding):
+    level = sum(_is_level(claim, one) for one in deciding)
+    if level:
         reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
     reason = "; ".join(reasons)
     held = (sum(_surely(claim, one) for one in deciding), len(deciding))
     figures = [one.figure for one in effects]
     ours = _over_points(deciding, _combine(claim))
-    leadless = sum(not one.led for one in deciding)
-    return Finding(verdict, ours, figures, held=held, distrusted=distrusted, leadless=leadless, reason=reason)
+    return Finding(
+        verdict,
+        ours,
+        figures,
+        held=held,
+        distrusted=distrusted,
+        level=level,
+        leadless=sum(not one.led for one in deciding),
+        reason=reason,
+    )
 
 
 def _absence(present: int, absent: int) -> str:

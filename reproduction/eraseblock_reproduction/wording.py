@@ -23,7 +23,7 @@ def stated(paper: Paper, claim: Claim) -> str:
     match claim.kind:
         case "reduction" | "increase" | "ratio" | "difference" | "number" | "exact" if "value" in table:
             up_to = {"max": "up to ", "min": "at least "}.get(claim.aggregate, "")
-            return up_to + value(claim, quantity, float(table["value"]), exact=True)
+            return up_to + value(claim, quantity, float(table["value"]), exact=True) + _give(claim, quantity)
         case "range":
             low, high = (table.get(key) for key in ("low", "high"))
             parts = [f"≥ {value(claim, quantity, low, exact=True)}" if low is not None else ""]
@@ -42,6 +42,13 @@ def stated(paper: Paper, claim: Claim) -> str:
             share = table.get("similar")
             return order if share is None else f"{order}, {number(100 * share)} % of the pairs (our reading)"
     return ""
+
+
+def _give(claim: Claim, quantity: Quantity | None) -> str:
+    """By how much a figure may differ from the stated one, where that is not a tenth."""
+    if "within" in claim.table:
+        return f" ± {number(float(claim.table['within']) * _scale(claim, quantity), exact=True)}"
+    return f" ± {number(100 * claim.tolerance(1), exact=True)} %" if "tolerance" in claim.table else ""
 
 
 def _within(claim: Claim) -> str:
@@ -63,6 +70,8 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(f"hardest: {_hardest(paper, finding)}")
     if finding.pairs is not None:
         parts.append(f"{finding.pairs[0]} of {finding.pairs[1]} pairs are in this order")
+    if finding.level:
+        parts.append(f"seeds leave {finding.level if len(finding.effects) > 1 else 'it'} open")
     if finding.leadless:
         parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects)}")
     if finding.distrusted and finding.verdict != UNDECIDED:
@@ -101,13 +110,16 @@ def _figure(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
         return f"{left} {_between(point.left, point.right)} {right}"
     if claim.kind == "order":
         scale = 400 / (2 - finding.ours.mean) ** 2 if finding.ours.mean < 2 else 0
-        return f"{signed(finding.ours.mean)}{_half(finding, scale)}, {_span(claim, quantity, finding)}"
+        text = f"{signed(finding.ours.mean)}{_half(finding, scale)}"
+        return text if _are_same(finding.effects) else f"{text}, {_span(claim, quantity, finding)}"
     share = quantity is not None and quantity.is_share
     bounds = grading.limits(claim, share=share)
     text = value(claim, quantity, finding.ours.mean, bounds=bounds) + _half(finding, _scale(claim, quantity))
-    effects = finding.effects
-    same = max(effects) - min(effects) <= _SAME * abs(max(effects))
-    return text if same else f"{text} ({_span(claim, quantity, finding)})"
+    return text if _are_same(finding.effects) else f"{text} ({_span(claim, quantity, finding)})"
+
+
+def _are_same(effects: Sequence[float]) -> bool:
+    return max(effects) - min(effects) <= _SAME * abs(max(effects))
 
 
 def _span(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
@@ -218,9 +230,8 @@ def signed(effect: float) -> str:
     if effect >= 2:
         return "+∞ %"
     percent = 100 * ((2 + effect) / (2 - effect) - 1)
-    # Nothing left is more than nearly nothing left.
-    text = f"{percent:+.3g}"
-    return f"{percent:+.{_MOST}g} %" if text == "-100" and effect > -2 else f"{text} %"
+    # Nearly nothing left is more than nothing left.
+    return f"{'' if percent < 0 else '+'}{number(percent, bounds=[-100])} %"
 
 
 def _between(left: float, right: float | None) -> str:

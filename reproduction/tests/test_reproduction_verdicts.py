@@ -246,6 +246,33 @@ def test_figures_are_rounded_to_the_side_of_the_bound_on_which_they_are() -> Non
     assert said("exact", 0.0020625, value=0.0020625) == "0.0020625"
 
 
+def test_what_the_seeds_leave_open_is_told() -> None:
+    made = claim("order", left=A, right=B, relation="less")
+
+    def said(runs: list[Run]) -> str:
+        return wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs))
+
+    seeds = [run("a", seed=seed, time=time) for seed, time in enumerate((9, 10, 10.5))]
+    seeds += [run("b", seed=seed, time=10) for seed in range(3)]
+    assert said(seeds) == "9.83 < 10; seeds leave it open"
+    more = [run(name, "2 MiB", time=time) for name, time in (("a", 5), ("b", 10))]
+    assert said([*seeds, *more]).endswith("holds at 1 of 2; seeds leave 1 open")
+
+
+def test_one_point_that_decides_has_no_span() -> None:
+    made = claim("order", left=A, right=B, relation="less")
+    runs = [*pair(5, 10), run("a", "2 MiB", trusted=False, time=20), run("b", "2 MiB", time=10)]
+    assert wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs)) == "-50 %; 1 more not trusted"
+    assert wording.signed(1.8) == "+1,800 %"
+
+
+def test_by_how_much_a_figure_may_differ_is_told_where_that_is_no_tenth() -> None:
+    assert wording.stated(PAPER, claim("number", value=1.79, within=0.03)) == "1.79 ± 0.03"
+    assert wording.stated(PAPER, claim("number", "share", value=0.5, within=0.01)) == "50 % ± 1"
+    assert wording.stated(PAPER, claim("ratio", right=B, value=1, tolerance=0.05)) == "1 ± 5 %"
+    assert wording.stated(PAPER, claim("number", value=1.79)) == "1.79"
+
+
 def test_how_much_the_same_may_differ_is_told() -> None:
     flat: dict[str, Any] = {"along": [A, B], "relation": "flat"}
     assert wording.stated(PAPER, claim("trend", **flat)) == "flat within 10 % (our reading)"
