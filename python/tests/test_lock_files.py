@@ -1,4 +1,4 @@
-"""The fuzzers are a workspace of their own, whose lock file nothing else reads: `--locked` would refuse an old one."""
+"""The fuzzers are a workspace of their own: `--locked` refuses its lock file where that is out of date."""
 
 from __future__ import annotations
 
