@@ -179,7 +179,7 @@ def test_one_word_is_read_in_one_way() -> None:
             name
         )
     # Of erases and response times it says without exception that fewer make shorter ones.
-    for name in ("fig4.3-erases-decide", "fig4.4-erases-decide", "fig4.5-erases-decide"):
+    for name in ("fig4.3-erases-decide", "fig4.4-erases-decide"):
         assert "similar" not in claim_of("hbm", name).table, name
 
 
