@@ -21,7 +21,8 @@ use crate::image::{Entry, Image, Layout, Syncing};
 const PART: u64 = 8;
 /// Where a thread asks for it to be on the host's disk, so many bytes have to have been programmed
 /// at least: all that has been written goes to the disk then, which is work, and so much is soon
-/// compared when an image is opened whose server was killed.
+/// compared when an image is opened whose server was killed. A flash of no more than that needs
+/// none while it is served.
 const LEAST: u64 = 2 << 30;
 
 /// What is known of the flash beside the medium.
@@ -101,15 +102,20 @@ impl Checkpoints {
         let newest = found.iter().max_by_key(|(_, head)| head.period);
         let begun = newest.map_or(0, |(_, head)| head.period);
         let changed = entries.iter().map(|entry| entry.changed).max().unwrap_or(0);
-        let every = u64::from(layout.pages()) / PART;
+        let pages = u64::from(layout.pages());
         let least = LEAST / u64::from(layout.page_bytes);
+        let every = match pages / PART {
+            part if sync => part,
+            _ if pages <= least => u64::MAX,
+            part => part.max(least),
+        };
         Self {
             // One may have been begun, and not become whole.
             period: begun.max(changed),
             slot: newest.map_or(0, |(slot, _)| 1 - slot),
             stage: Stage::Idle,
             programmed: 0,
-            every: if sync { every } else { every.max(least) },
+            every,
             bytes: Vec::new(),
             failure: None,
         }

@@ -15,6 +15,7 @@ mod control;
 mod deadline;
 mod desk;
 mod door;
+mod exchange;
 mod http;
 mod listen;
 mod numbers;
@@ -22,6 +23,7 @@ mod orders;
 mod prometheus;
 mod signals;
 mod stream;
+mod terms;
 mod tls;
 mod work;
 
@@ -31,17 +33,13 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use eraseblock_core::metrics::Report;
-use eraseblock_core::metrics::latency::LatencySummary;
-use eraseblock_nbd::{Command, Event, Export, Request, Sizes};
+use eraseblock_nbd::{Export, Sizes};
 use mio::{Events, Interest, Poll, Token};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustls::ServerConfig;
-use serde_json::{Value, json};
 
 use crate::drive::{Drive, Finished, Unfinished};
 use crate::error::Error;
-use crate::found::Found;
 use crate::priority::Priority;
 use crate::record::Recorder;
 use client::Client;
@@ -54,20 +52,12 @@ pub use http::Http;
 pub use listen::Address;
 use listen::Listener;
 use signals::Signals;
+pub use terms::{Ended, Options, Ready};
 pub use tls::Tls;
-use work::{Answer, Said, Whose, Work, errno};
+use work::{Answer, Work};
 
 /// Bytes of a read or a write.
 const MOST_PAYLOAD: u32 = 32 << 20;
-/// Bytes of answers, of reads under way and of what comes, of all clients: beyond that, a client that holds
-/// nothing gets one request at a time, and others none.
-const MOST_HELD: usize = 256 << 20;
-/// Requests that a client may put before it is the next one's turn: some are answered at once, and
-/// would never fill the drive. Those that are much work count as several.
-const AT_ONCE: u32 = 64;
-/// So many answers are sent to a client before others are found: it asks for more while the server
-/// goes on.
-const AT_A_TIME: u32 = 8;
 /// Clients get this long to take their last answers.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -76,86 +66,6 @@ const SIGNALS: Token = Token(usize::MAX - 2);
 const ORDERS: Token = Token(usize::MAX - 3);
 /// What the server asks of the drive itself is answered here.
 const OURS: usize = usize::MAX;
-
-/// How an image is served.
-#[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "choices that have nothing to do with one another"
-)]
-pub struct Options {
-    /// Where clients come.
-    pub address: Address,
-    /// Clients have to encrypt what they say.
-    pub tls: Option<Tls>,
-    /// Others than this machine may come without TLS, and read and write the drive.
-    pub insecure: bool,
-    /// What is promised to last is on the host's disk first, and so outlasts a crash of the host.
-    pub sync: bool,
-    /// Answers come when the simulated drive would give them.
-    pub pace: bool,
-    /// The thread that does so asks the system for real-time priority.
-    pub real_time: bool,
-    /// All that is put to the drive is written here, as a trace.
-    pub record: Option<PathBuf>,
-    /// A socket for orders to the server.
-    pub control: Option<PathBuf>,
-    /// Figures over HTTP.
-    pub http: Option<Http>,
-}
-
-impl Options {
-    /// Those that a server has where nothing is said of them.
-    pub fn at(address: Address) -> Self {
-        Self {
-            address,
-            tls: None,
-            insecure: false,
-            sync: false,
-            pace: false,
-            real_time: true,
-            record: None,
-            control: None,
-            http: None,
-        }
-    }
-}
-
-/// What is told when clients can come.
-#[derive(Debug, Clone)]
-pub struct Ready {
-    /// Where they can, as they name it.
-    pub uri: String,
-    /// Where people find the page with its figures, if there is one.
-    pub page: Option<String>,
-    /// Bytes of the drive.
-    pub size: u64,
-    /// What was found in the image.
-    pub found: Found,
-    /// Where answers come when the simulated drive would give them: whether the thread that gives
-    /// them has real-time priority, or why not.
-    pub real_time: Option<Result<(), String>>,
-}
-
-impl Ready {
-    /// The same for those who read JSON.
-    pub fn to_json(&self) -> String {
-        let Found { readable, torn, compared, .. } = self.found;
-        json!({
-            "uri": self.uri, "page": self.page, "size": self.size, "pages": readable, "torn": torn,
-            "compared": compared, "real_time": self.real_time.as_ref().map(told),
-        })
-        .to_string()
-    }
-}
-
-/// Whether it is so, or why not: for those who read JSON.
-fn told(real_time: &Result<(), String>) -> Value {
-    match real_time {
-        Ok(()) => true.into(),
-        Err(why) => why.as_str().into(),
-    }
-}
 
 /// Serves an image until the process is asked to end by SIGTERM or SIGINT. Then what is under way
 /// is answered, everything is stored, and the image is closed. `prepare` is called when nobody else
@@ -231,42 +141,6 @@ pub fn serve(
     let recording_failed = written.err().map(|why| why.to_string());
     let ended = Ended { report, lateness, recorded, recording_failed, checkpoint_failed, failed };
     Ok(told.then_some(ended))
-}
-
-/// What a server has done.
-#[derive(Debug)]
-pub struct Ended {
-    /// What the drive has done since it was opened.
-    pub report: Report,
-    /// By how much answers came after their time, in ns, where they were to come in time.
-    pub lateness: Option<LatencySummary>,
-    /// Requests that were written down.
-    pub recorded: Option<u64>,
-    /// Why there is no trace of them.
-    pub recording_failed: Option<String>,
-    /// Why the last checkpoint could not be written: it takes longer to open the image.
-    pub checkpoint_failed: Option<String>,
-    /// Why the drive could only be read in the end; what was answered before is in the image.
-    pub failed: Option<String>,
-}
-
-impl Ended {
-    /// The same for those who read JSON.
-    pub fn to_json(&self) -> String {
-        let Self { report, lateness, recorded, recording_failed, checkpoint_failed, failed } = self;
-        json!({
-            "drive": report, "lateness_ns": lateness.as_ref(), "recorded": recorded,
-            "recording_failed": recording_failed, "checkpoint_failed": checkpoint_failed,
-            "failed": failed,
-        })
-        .to_string()
-    }
-}
-
-/// Bytes that the answer to a request brings.
-#[inline]
-fn read_bytes(request: &Request) -> usize {
-    if request.command == Command::Read { request.length as usize } else { 0 }
 }
 
 struct Server {
@@ -462,57 +336,6 @@ impl Server {
         !waiting && (!unsaid || since.elapsed() > FAREWELL)
     }
 
-    /// Whether all clients together hold so much that each has to be brief.
-    fn is_crowded(&mut self) -> bool {
-        let held = |client: &mut Client| client.held() + client.connection.held();
-        self.clients.iter_mut().flatten().map(held).sum::<usize>() >= MOST_HELD
-    }
-
-    /// Takes what clients ask for. Where the drive is full before all have been heard, those who
-    /// have not come first the next time.
-    fn listen(&mut self) {
-        let (first, places) = (self.turn, self.clients.len());
-        for place in (first..first + places).map(|place| place % places) {
-            if self.work.is_full() {
-                return;
-            }
-            self.listen_to(place);
-            self.turn = (place + 1) % places;
-        }
-    }
-
-    /// Takes what a client asks for.
-    fn listen_to(&mut self, place: usize) {
-        let crowded = self.is_crowded();
-        let Some(client) = &mut self.clients[place] else { return };
-        if client.may_ask(crowded) && !self.work.is_full() {
-            client.read();
-        }
-        let whose = Whose { place, birth: client.birth };
-        let mut taken = 0;
-        while taken < AT_ONCE {
-            let Some(client) = &mut self.clients[place] else { break };
-            if !client.has_input || !client.may_ask(crowded) || self.work.is_full() {
-                break;
-            }
-            match client.connection.next() {
-                Ok(Some(Event::Request(request, data))) => {
-                    taken += self.work.effort(&request);
-                    client.under_way += 1;
-                    client.reading += read_bytes(&request);
-                    self.work.ask(whose, &request, data, &mut self.answers);
-                    self.tell();
-                }
-                Ok(Some(Event::Leaves)) => client.ended = true,
-                Ok(None) => {
-                    client.has_input = false;
-                    client.ended |= client.connection.has_ended();
-                }
-                Err(_) => (client.ended, client.has_input) = (true, false),
-            }
-        }
-    }
-
     /// Where answers come in time: whether this thread has real-time priority, or why not.
     fn real_time(&self) -> Option<Result<(), String>> {
         self.work.clock.as_ref()?;
@@ -521,67 +344,5 @@ impl Server {
             Some(Some(why)) => Err(why.to_owned()),
             None => Err("it has not been asked for".to_owned()),
         })
-    }
-
-    /// Gives clients their answers.
-    #[inline]
-    fn tell(&mut self) {
-        let mut answers = std::mem::take(&mut self.answers);
-        if let Some(now) = self.work.clock.as_ref().and_then(Clock::now) {
-            // The drive is ahead where it has had to make way for a request.
-            self.answers.extend(answers.extract_if(.., |answer| answer.due > now));
-            self.due.extend(answers.iter().map(|answer| answer.due));
-        }
-        for Answer { whose, request, said, .. } in answers.drain(..) {
-            if whose.place == OURS {
-                self.has_flushed(whose.birth, &said);
-                continue;
-            }
-            let client = self.clients[whose.place].as_mut().filter(|c| c.birth == whose.birth);
-            let Some(client) = client else { continue };
-            client.under_way -= 1;
-            client.unsent += 1;
-            client.reading -= read_bytes(&request);
-            let connection = &mut client.connection;
-            match said {
-                Said::Done => connection.done(&request),
-                Said::Failed(why) => connection.failed(&request, why),
-                Said::Extents(extents) => connection.extents(&request, &extents),
-                Said::Data(Some(data)) => {
-                    connection.found(&request, &data);
-                    self.work.give_back(data);
-                }
-                Said::Data(None) => {
-                    let drive = &self.work.drive;
-                    if let Err(why) =
-                        connection.data(&request, |bytes| drive.read(request.offset, bytes))
-                    {
-                        connection.failed(&request, errno(&why));
-                    }
-                }
-            }
-            if client.unsent >= AT_A_TIME {
-                client.write();
-            }
-        }
-        if self.answers.is_empty() {
-            self.answers = answers;
-        }
-    }
-
-    /// Sends what can be sent, and lets go of clients that have gone.
-    fn send(&mut self) {
-        for place in &mut self.clients {
-            let Some(client) = place else { continue };
-            client.write();
-            if client.is_done() {
-                client.stream.close(self.poll.registry());
-                *place = None;
-                self.door.has_place();
-            }
-        }
-        if let Some(clock) = &mut self.work.clock {
-            self.due.drain(..).for_each(|due| clock.answered(due));
-        }
     }
 }

@@ -109,7 +109,8 @@ struct Chips<'a> {
     /// Programs that have not ended, and those that each flush waits for.
     unstored: BTreeSet<usize>,
     flushes: Vec<(usize, BTreeSet<usize>)>,
-    asked: Vec<Option<u64>>,
+    /// When each bus was asked for last, and whether for what was issued just then.
+    asked: Vec<Option<(u64, bool)>>,
     is_issuing: bool,
     is_ambiguous: bool,
     answers: Vec<(usize, u64)>,

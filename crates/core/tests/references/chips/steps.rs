@@ -73,12 +73,12 @@ impl Chips<'_> {
     }
 
     /// Whether two dies ask for a bus in one moment, other than for what was issued just then:
-    /// nothing says who is first.
+    /// nothing says who is first. Nor does anything where a request comes in the moment in which
+    /// another die goes on.
     pub fn note_asking(&mut self, bus: usize) {
-        if !self.is_issuing {
-            self.is_ambiguous |= self.asked[bus] == Some(self.now);
-            self.asked[bus] = Some(self.now);
-        }
+        let before = self.asked[bus].replace((self.now, self.is_issuing));
+        self.is_ambiguous |=
+            before.is_some_and(|(at, issuing)| at == self.now && !(issuing && self.is_issuing));
     }
 
     pub fn array_for(&mut self, die: usize, ns: u64) {
