@@ -161,9 +161,9 @@ def results_folder(records: list[Record], tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium() -> Iterator[webdriver.Chrome]:
-    """A headless browser without a network, shared by the tests of a file."""
+    """A headless browser without a network, shared by all tests: to start one takes longer than most do."""
     # Few tests need it, and its library takes long to import.
     from time_report import open_browser
 

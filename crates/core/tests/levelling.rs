@@ -112,7 +112,7 @@ fn clusters_are_levelled_by_themselves() {
     let mut config: Value = serde_json::to_value(config).unwrap();
     config["ftl"]["allocator"] = json!("static");
     let error =
-        Device::new(&serde_json::from_value(config).unwrap(), Options::default()).unwrap_err();
+        Device::new(&DeviceConfig::from_json(config).unwrap(), Options::default()).unwrap_err();
     assert!(error.to_string().contains("ftl.wear.cluster") && error.is_input(), "{error}");
 }
 

@@ -4,11 +4,12 @@
 
 use crate::support;
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
-use crate::support::{Dice, Fills};
+use crate::support::Dice;
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::{DeviceConfig, Nanos, PowerLoss};
-use eraseblock_core::device::{Crash, Device, DeviceError, Fate, Options};
+use eraseblock_core::device::{Crash, Device, Fate, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::wear::WearConfig;
 use eraseblock_core::host::{Op, Request};
@@ -114,40 +115,64 @@ fn workload(seed: u64, count: usize, pages: u64) -> Vec<Request> {
     requests
 }
 
-/// Runs until power fails after `completions`; `None` if the run ends before that.
-fn run_and_cut(
-    fills: &mut Fills,
+/// A moment of a run at which power may fail.
+struct Moment {
+    /// So many completions after the beginning.
+    completions: u64,
+    /// Requests answered until then.
+    answered: usize,
+    /// What each of the fates would leave.
+    left: Vec<(u64, Crash)>,
+}
+
+/// Runs once, and calls `each` for the moments at which power is to fail, after `first` completions
+/// and from there on, with what the host has done until then.
+fn cut_each(
     config: &DeviceConfig,
     requests: &[Request],
-    completions: u64,
-) -> Option<(Device, Host)> {
-    let mut drive = fills.drive(config, Options { verify: true }).unwrap();
+    first: u64,
+    how: &Cuts,
+    mut each: impl FnMut(&Host, Moment),
+) {
+    let mut drive = Device::new(config, Options { verify: true }).unwrap();
+    drive.precondition().unwrap();
     support::foresee(&mut drive, requests).unwrap();
     drive.note_answers();
-    drive.cut_after(drive.completions() + completions);
+    let (begin, mut next) = (drive.completions(), first);
+    let moments = Arc::new(Mutex::new(Vec::new()));
+    let (seen, fates_to_try, apart) = (Arc::clone(&moments), how.fates.clone(), how.apart as u64);
+    drive.look_after(begin + first, move |drive| {
+        while begin + next <= drive.completions() {
+            let left = |variant| (variant, drive.cut(fates(variant)).unwrap());
+            seen.lock().unwrap().push(Moment {
+                completions: next,
+                answered: drive.answers().len(),
+                left: fates_to_try.clone().map(left).collect(),
+            });
+            next += apart;
+        }
+        begin + next
+    });
     let mut host = Host::new(
         (drive.exported_bytes() / 4096) as u32,
         config.buffer.battery || config.buffer.power_loss == PowerLoss::Capacitor,
     );
-    let mut cut = false;
-    for request in requests {
-        host.note(request);
-        match drive.submit(request) {
-            Ok(()) => {}
-            Err(DeviceError::PowerCut) => {
-                cut = true;
-                break;
-            }
-            Err(error) => panic!("{error}"),
+    let mut known = 0;
+    for request in requests.iter().map(Some).chain([None]) {
+        if let Some(request) = request {
+            host.note(request);
+            drive.submit(request).unwrap();
+        } else {
+            drive.end().unwrap();
+        }
+        for moment in std::mem::take(&mut *moments.lock().unwrap()) {
+            drive.answers()[known..moment.answered]
+                .iter()
+                .for_each(|&number| host.answered(number));
+            known = moment.answered;
+            each(&host, moment);
         }
     }
-    if !cut && drive.end() != Err(DeviceError::PowerCut) {
-        return None;
-    }
-    for number in drive.answers().to_vec() {
-        host.answered(number);
-    }
-    Some((drive, host))
 }
 
 fn fates(variant: u64) -> impl FnMut(&eraseblock_core::nand::FlashOp) -> Fate {
@@ -199,16 +224,12 @@ impl Default for Cuts {
 fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64 {
     let pages = Device::new(config, Options::default()).unwrap().exported_bytes() / 4096;
     let requests = workload(seed, how.requests, pages);
-    let (mut cuts, mut fills) = (0, Fills::default());
-    for completions in (1 + seed % how.apart as u64..).step_by(how.apart) {
-        let Some((drive, host)) = run_and_cut(&mut fills, config, &requests, completions) else {
-            break;
-        };
+    let (mut cuts, first) = (0, 1 + seed % how.apart as u64);
+    cut_each(config, &requests, first, how, |host, Moment { completions, left, .. }| {
         // Where one operation or none is under way, several fates leave the same.
         let mut tried: Vec<Crash> = Vec::new();
-        for variant in how.fates.clone() {
+        for (variant, crash) in left {
             let what = format!("{name}, seed {seed}, cut after {completions}, fate {variant}");
-            let crash = drive.cut(fates(variant)).unwrap();
             cuts += 1;
             if tried.contains(&crash) {
                 continue;
@@ -228,7 +249,7 @@ fn exhaust_each(name: &str, config: &DeviceConfig, seed: u64, how: &Cuts) -> u64
             }
             tried.push(crash);
         }
-    }
+    });
     cuts
 }
 

@@ -121,13 +121,19 @@ impl Experiment {
     /// # Errors
     /// Names the key that is wrong.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
-        let mut reader = serde_json::Deserializer::from_str(text);
-        let experiment = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let json: Json = serde_json::from_str(text)
+            .map_err(|error| ConfigError::new("experiment", None, error.to_string()))?;
+        Self::from_value(&json).map_err(|error| {
             let key = error.path().to_string();
             ConfigError::new("experiment", Some(&key), format!("`{key}`: {}", error.inner()))
-        })?;
-        reader.end().map_err(|error| ConfigError::new("experiment", None, error.to_string()))?;
-        Ok(experiment)
+        })
+    }
+
+    /// The same, of JSON that has been read: all of serde's code for an experiment is compiled once.
+    pub(crate) fn from_value(
+        json: &Json,
+    ) -> Result<Self, serde_path_to_error::Error<serde_json::Error>> {
+        serde_path_to_error::deserialize(json)
     }
 
     /// Hash of everything that can change the result: all but `name` and `preset`, which are

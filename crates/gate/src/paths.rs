@@ -80,8 +80,7 @@ impl Path {
     /// As the drive's, with the path's name.
     pub fn run(&self, border: impl Fn()) -> Result<(), String> {
         let told = |error: &dyn std::fmt::Display| format!("{}: {error}", self.name);
-        let config: DeviceConfig =
-            serde_json::from_value(self.config.clone()).map_err(|e| told(&e))?;
+        let config = DeviceConfig::from_json(self.config.clone()).map_err(|e| told(&e))?;
         let mut device =
             Device::new(&config, Options { verify: self.verify }).map_err(|e| told(&e))?;
         device.precondition().map_err(|e| told(&e))?;

@@ -52,7 +52,7 @@ fn a_tebibyte_takes_what_has_been_written() {
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     let folder = folder.unwrap();
     let path = folder.path().join("image");
-    let config: DeviceConfig = serde_json::from_value(json!({
+    let config = DeviceConfig::from_json(json!({
         "nand": {
             "channels": 8, "chips_per_channel": 1, "dies_per_chip": 4, "planes_per_die": 2,
             "blocks_per_plane": 4400, "pages_per_block": 1024, "page_size": "4 KiB",
@@ -94,7 +94,7 @@ fn a_tebibyte_takes_what_has_been_written() {
 fn full(pages: u32) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
-    let config: DeviceConfig = serde_json::from_value(json!({
+    let config = DeviceConfig::from_json(json!({
         "nand": {
             "channels": 8, "chips_per_channel": 1, "dies_per_chip": 4, "planes_per_die": 2,
             "blocks_per_plane": (pages + pages / 8).div_ceil(64 * 1024), "pages_per_block": 1024,

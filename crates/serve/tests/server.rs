@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use common::client::{CACHE, Client, FLUSH, READ, STATUS, TRIM, WRITE, ZEROES};
 use common::{Host as _, Model, config};
+use eraseblock_core::config::DeviceConfig;
 use eraseblock_serve::{Address, Drive, Http, Options, Ready, Tls, serve};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -234,7 +235,7 @@ fn clients_that_take_no_answers_make_the_server_hold_little() {
         serde_json::to_value(config(&json!("page"), json!({"scheme": "none", "size": "0 B"})))
             .unwrap();
     (config["nand"]["blocks_per_plane"], config["ftl"]["exported"]) = (700.into(), "36 MiB".into());
-    Drive::create(&path, &serde_json::from_value(config).unwrap()).unwrap();
+    Drive::create(&path, &DeviceConfig::from_json(config).unwrap()).unwrap();
     let mut server = Server::start(&path);
     let mut client = server.client();
     let mode = std::os::unix::fs::PermissionsExt::mode(

@@ -38,6 +38,17 @@ pub struct DeviceConfig {
     pub seed: u64,
 }
 
+impl DeviceConfig {
+    /// Reads it from JSON, as serde does, in code that is compiled here alone: what is generic
+    /// would be compiled again in each crate that reads one.
+    ///
+    /// # Errors
+    /// Names the key that is wrong.
+    pub fn from_json(json: serde_json::Value) -> serde_json::Result<Self> {
+        serde_json::from_value(json)
+    }
+}
+
 fn one() -> u64 {
     1
 }

@@ -4,6 +4,7 @@ use super::answers::{Answers, Brought};
 use super::backend::{Backend, Parts};
 use super::host::Requests;
 use super::pipeline::{Pipeline, Ram};
+use super::power::OnCut;
 use super::warm_up::WarmedUp;
 use super::{Device, DeviceError, Options};
 use crate::buffer::{self, Buffer, BufferConfig};
@@ -46,6 +47,7 @@ impl Device {
             kept: Ram::new(),
             erased_before: 0,
             cut_after: u64::MAX,
+            on_cut: OnCut::default(),
             worn_out: false,
             failed: false,
             unmerged: false,

@@ -87,6 +87,8 @@ pub struct Device {
     erased_before: u64,
     /// Completions of flash operations after which power fails.
     cut_after: u64,
+    /// Who looks at what would be left then, while the run goes on.
+    on_cut: power::OnCut,
     /// The flash wore out: no more requests.
     worn_out: bool,
     /// The simulation has found itself wrong, or a run cannot go on.

@@ -31,6 +31,19 @@ impl Crash {
 #[derive(Debug, Clone, Default)]
 pub struct Saved(Ram);
 
+/// Is shown a drive when power would fail, and says after how many completions that would be again.
+type Look = Box<dyn FnMut(&Device) -> u64 + Send>;
+
+/// Who looks at a drive when power would fail, if anybody does.
+#[derive(Default)]
+pub(super) struct OnCut(Option<Look>);
+
+impl std::fmt::Debug for OnCut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OnCut").field(&self.0.is_some()).finish()
+    }
+}
+
 impl Device {
     /// Power fails now. Each operation under way has not begun, is torn, or is done, as `fate`
     /// says.
@@ -175,6 +188,29 @@ impl Device {
     /// the others then end with [`DeviceError::PowerCut`], and [`Device::cut`] tells what is left.
     pub fn cut_after(&mut self, completions: u64) {
         self.cut_after = completions;
+    }
+
+    /// The same, but that nothing fails: `look` is shown the drive at that moment, for
+    /// [`Device::cut`] to tell what would be left, and says after how many completions it wants to
+    /// see it again. So one run has all moments of it.
+    pub fn look_after(
+        &mut self,
+        completions: u64,
+        look: impl FnMut(&Self) -> u64 + Send + 'static,
+    ) {
+        self.cut_after = completions;
+        self.on_cut = OnCut(Some(Box::new(look)));
+    }
+
+    #[cold]
+    pub(super) fn power_fails(&mut self) -> Result<(), DeviceError> {
+        let Some(mut look) = self.on_cut.0.take() else {
+            self.failed = true;
+            return Err(DeviceError::PowerCut);
+        };
+        self.cut_after = look(self);
+        self.on_cut.0 = Some(look);
+        Ok(())
     }
 
     /// Notes which requests are answered, from now on.

@@ -361,8 +361,7 @@ impl Device {
                 self.check_faults()?;
             }
             if self.backend.engine().stored().is_some_and(|s| s.completions() >= self.cut_after) {
-                self.failed = true;
-                return Err(DeviceError::PowerCut);
+                return self.power_fails();
             }
         }
         Ok(())

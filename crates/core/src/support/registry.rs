@@ -230,33 +230,47 @@ macro_rules! registry {
             }
         }
 
-        impl<'de> serde::Deserialize<'de> for $enum {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                use serde::de::Error as _;
-                let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+        // What reads and writes all options is compiled here: what is generic would be compiled again
+        // in each crate, and for each form, that it is used in.
+        impl $enum {
+            /// Reads a name, or a table of a name and options.
+            ///
+            /// # Errors
+            /// The option's name, and what is wrong with it.
+            pub fn from_json(value: serde_json::Value) -> Result<Self, String> {
                 $(if let Some(outside) = $place::$outside::read(&value) {
                     return Ok(Self::$outside(outside));
                 })?
-                let (kind, rest) = $crate::support::registry::split_kind(value, $stage, Self::NAMES).map_err(D::Error::custom)?;
+                let (kind, rest) = $crate::support::registry::split_kind(value, $stage, Self::NAMES)?;
                 match kind.as_str() {
-                    $($name => $crate::support::registry::options(rest).map(Self::$variant).map_err(D::Error::custom),)*
+                    $($name => $crate::support::registry::options(rest).map(Self::$variant),)*
                     _ => unreachable!("split_kind returns registered names only"),
                 }
+            }
+
+            fn to_table(&self) -> serde_json::Result<serde_json::Map<String, serde_json::Value>> {
+                let options = match self {
+                    $(Self::$variant(config) => serde_json::to_value(config)?,)*
+                    $(Self::$outside(outside) => $place::$outside::table(outside),)?
+                };
+                let mut table = serde_json::Map::from_iter([("kind".to_owned(), self.name().into())]);
+                if let serde_json::Value::Object(options) = options {
+                    table.extend(options);
+                }
+                Ok(table)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $enum {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+                Self::from_json(value).map_err(serde::de::Error::custom)
             }
         }
 
         impl serde::Serialize for $enum {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                use serde::ser::Error as _;
-                let options = match self {
-                    $(Self::$variant(config) => serde_json::to_value(config),)*
-                    $(Self::$outside(outside) => Ok($place::$outside::table(outside)),)?
-                };
-                let mut table = serde_json::Map::from_iter([("kind".to_owned(), self.name().into())]);
-                if let serde_json::Value::Object(options) = options.map_err(S::Error::custom)? {
-                    table.extend(options);
-                }
-                table.serialize(serializer)
+                self.to_table().map_err(serde::ser::Error::custom)?.serialize(serializer)
             }
         }
 

@@ -76,7 +76,7 @@ pub fn config(over: &Value) -> DeviceConfig {
         "precondition": {"state": "full"},
     });
     lay_over(&mut base, over);
-    serde_json::from_value(base).expect("a valid configuration")
+    DeviceConfig::from_json(base).expect("a valid configuration")
 }
 
 fn lay_over(base: &mut Value, over: &Value) {

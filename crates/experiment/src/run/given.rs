@@ -30,7 +30,7 @@ pub(super) fn settings(experiment: &Experiment) -> BTreeSet<String> {
     if let Some(defaults) = defaults {
         overlay(&mut before, defaults, "", &given);
     }
-    let before = serde_json::from_value::<Experiment>(before);
+    let before = Experiment::from_value(&before);
     let before = before.map_or_else(
         |_| Json::Object(Map::new()),
         |mut experiment| {

@@ -197,7 +197,8 @@ impl Image {
         if crc32fast::hash(&text) != layout.config_sum {
             return Err(wrong("its configuration is damaged".into()));
         }
-        let config: DeviceConfig = serde_json::from_slice(&text)
+        let config = serde_json::from_slice(&text)
+            .and_then(DeviceConfig::from_json)
             .map_err(|e| wrong(format!("its configuration cannot be read: {e}")))?;
         let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
         let described = (

@@ -43,7 +43,7 @@ fn go_on(drive: &mut Drive, model: &mut Model, count: u32) -> u64 {
 
 #[test]
 fn at_every_flash_operation_of_a_small_run() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = common::fast_folder();
     let (base, image) = (folder.path().join("base"), folder.path().join("image"));
     let mut cuts = 0;
     let plain = ftls()
@@ -86,7 +86,7 @@ fn at_every_flash_operation_of_a_small_run() {
 /// of a small run.
 #[test]
 fn a_capacitor_saves_what_was_not_flushed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = common::fast_folder();
     let (base, image) = (folder.path().join("base"), folder.path().join("image"));
     let mut cuts = 0;
     for (name, ftl) in ftls() {
@@ -156,7 +156,7 @@ fn the_image_stays_locked_through_a_power_cut() {
 /// Between any two writes to the file, and in the middle of each: finer than flash operations are.
 #[test]
 fn at_every_write_to_the_image() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = common::fast_folder();
     let (base, image) = (folder.path().join("base"), folder.path().join("image"));
     let drive = |mapping: &str| {
         let ftl = ftls().into_iter().find(|(name, _)| name == mapping).unwrap().1;
@@ -280,7 +280,7 @@ fn seeded(image: &Path, seed: u64) -> u64 {
     let mut drawn = serde_json::to_value(drawn).unwrap();
     drawn["nand"]["blocks_per_plane"] = 128.into();
     drawn["ftl"]["exported"] = "4 MiB".into();
-    let mut drawn: DeviceConfig = serde_json::from_value(drawn).unwrap();
+    let mut drawn = DeviceConfig::from_json(drawn).unwrap();
     let capacitor = rng.random_bool(0.5);
     if capacitor {
         drawn.buffer.power_loss = PowerLoss::Capacitor;

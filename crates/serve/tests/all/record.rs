@@ -97,7 +97,7 @@ fn background_work_and_the_end_of_a_run_are_the_same() {
         let config = config(&ftl, json!({"scheme": "block-lru", "size": "128 KiB"}));
         let mut config = serde_json::to_value(config).unwrap();
         config[table][key] = value;
-        serde_json::from_value::<DeviceConfig>(config).unwrap()
+        DeviceConfig::from_json(config).unwrap()
     };
     let merged = with("fast", "host", "end_of_run", "merge".into());
     agrees(folder.path(), "merged", &merged, 1, &[false]);

@@ -6,6 +6,7 @@ pub mod bytes;
 pub mod client;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, Options};
@@ -41,7 +42,7 @@ pub fn config(mapping: &Value, buffer: Value) -> DeviceConfig {
         "precondition": {"state": "empty"},
     });
     config["buffer"] = buffer;
-    serde_json::from_value(config).unwrap()
+    DeviceConfig::from_json(config).unwrap()
 }
 
 /// The same drive on flash that programs three pages of 8 KiB at once: six pages of the drive's.
@@ -50,7 +51,7 @@ pub fn one_shot(config: DeviceConfig) -> DeviceConfig {
     let nand = &mut config["nand"];
     (nand["page_size"], nand["mapping_unit"]) = ("8 KiB".into(), "4 KiB".into());
     (nand["pages_per_program"], nand["pages_per_block"]) = (3.into(), 6.into());
-    serde_json::from_value(config).unwrap()
+    DeviceConfig::from_json(config).unwrap()
 }
 
 /// All mappings, with so many log blocks or as small a cache that both are used.
@@ -147,34 +148,48 @@ fn put(
     }
 }
 
-/// What each page may hold.
+/// What each page may hold. Copies share the pages that are alike in both: many tests keep one of
+/// each moment.
 #[derive(Clone)]
 pub struct Model {
-    /// The bytes as the host has written them.
-    now: Vec<u8>,
+    /// The pages as the host has written them.
+    now: Vec<Arc<[u8]>>,
     /// What each page held when it was last known to be durable, and all that it has held since.
-    past: Vec<Vec<Vec<u8>>>,
+    past: Vec<Vec<Arc<[u8]>>>,
     tag: u64,
 }
 
 impl Model {
     /// Of a drive that reads as zeroes.
     pub fn new(drive: &mut impl Host) -> Self {
-        let size = drive.size() as usize;
-        let now = vec![0; size];
-        let past = now.chunks(PAGE).map(|page| vec![page.to_vec()]).collect();
+        let now = vec![Arc::from([0; PAGE]); drive.size() as usize / PAGE];
+        let past = now.iter().map(|page| vec![Arc::clone(page)]).collect();
         Self { now, past, tag: 0 }
     }
 
     /// What a drive holds now is what it is to hold.
     pub fn learn(&mut self, drive: &mut impl Host) {
-        drive.read(0, &mut self.now).unwrap();
+        self.now = self.read(drive).unwrap().chunks(PAGE).map(Arc::from).collect();
         self.flushed();
     }
 
-    fn changed(&mut self, from: usize, to: usize) {
-        for page in from / PAGE..to.div_ceil(PAGE) {
-            self.past[page].push(self.now[page * PAGE..(page + 1) * PAGE].to_vec());
+    /// The whole drive.
+    fn read(&self, drive: &mut impl Host) -> Result<Vec<u8>, String> {
+        let mut data = vec![1; self.now.len() * PAGE];
+        drive.read(0, &mut data)?;
+        Ok(data)
+    }
+
+    /// The host has written bytes from `at` on.
+    fn changed(&mut self, mut at: usize, mut data: &[u8]) {
+        while !data.is_empty() {
+            let (page, from) = (at / PAGE, at % PAGE);
+            let (here, rest) = data.split_at(data.len().min(PAGE - from));
+            let mut new = self.now[page].to_vec();
+            new[from..from + here.len()].copy_from_slice(here);
+            self.now[page] = new.into();
+            self.past[page].push(Arc::clone(&self.now[page]));
+            (at, data) = (at + here.len(), rest);
         }
     }
 
@@ -186,7 +201,7 @@ impl Model {
     /// Pages have been written for good.
     fn durable(&mut self, from: usize, to: usize) {
         for page in from..to {
-            self.past[page] = vec![self.now[page * PAGE..(page + 1) * PAGE].to_vec()];
+            self.past[page] = vec![Arc::clone(&self.now[page])];
         }
     }
 
@@ -207,8 +222,7 @@ impl Model {
 
     /// One random request; where the drive fails, what it was asked for may have happened or not.
     pub fn step(&mut self, drive: &mut impl Host, rng: &mut Pcg64Mcg) -> Result<(), String> {
-        let size = self.now.len();
-        let pages = size / PAGE;
+        let pages = self.now.len();
         // Half of the accesses to an eighth of the drive.
         let near = if rng.random_bool(0.5) { pages / 8 } else { pages };
         let page = rng.random_range(0..near);
@@ -217,7 +231,7 @@ impl Model {
         } else {
             (page * PAGE + 512 * rng.random_range(0..8), 512 * rng.random_range(1..=20))
         };
-        let len = len.min(size - offset);
+        let len = len.min(pages * PAGE - offset);
         match rng.random_range(0..20) {
             0..10 => {
                 self.tag += 1;
@@ -228,8 +242,7 @@ impl Model {
                     data.fill(0);
                 }
                 let fua = rng.random_bool(0.1);
-                self.now[offset..offset + len].copy_from_slice(&data);
-                self.changed(offset, offset + len);
+                self.changed(offset, &data);
                 drive.write(offset as u64, &data, fua)?;
                 if fua {
                     self.durable(offset / PAGE, (offset + len).div_ceil(PAGE));
@@ -238,7 +251,9 @@ impl Model {
             10..17 => {
                 let mut data = vec![1; len];
                 drive.read(offset as u64, &mut data)?;
-                assert!(data == self.now[offset..offset + len], "bytes {offset} + {len}");
+                let pages = &self.now[offset / PAGE..(offset + len).div_ceil(PAGE)];
+                let from = offset % PAGE;
+                assert!(data == pages.concat()[from..from + len], "bytes {offset} + {len}");
             }
             17 => {
                 drive.flush()?;
@@ -247,8 +262,7 @@ impl Model {
             _ => {
                 let (first, end) = (offset.div_ceil(PAGE), (offset + len) / PAGE);
                 if first < end {
-                    self.now[first * PAGE..end * PAGE].fill(0);
-                    self.changed(first * PAGE, end * PAGE);
+                    self.changed(first * PAGE, &vec![0; (end - first) * PAGE]);
                 }
                 drive.trim(offset as u64, len as u64)?;
             }
@@ -258,22 +272,19 @@ impl Model {
 
     /// The whole drive holds what was written.
     pub fn compare_all(&self, drive: &mut impl Host) {
-        let mut data = vec![1; self.now.len()];
-        drive.read(0, &mut data).unwrap();
-        for (page, (found, wanted)) in data.chunks(PAGE).zip(self.now.chunks(PAGE)).enumerate() {
-            assert!(found == wanted, "page {page}");
+        let data = self.read(drive).unwrap();
+        for (page, (found, wanted)) in data.chunks(PAGE).zip(&self.now).enumerate() {
+            assert!(found == &**wanted, "page {page}");
         }
     }
 
     /// The drive holds what was written; where the last request failed, what was there `before` it
     /// or what it brought.
     pub fn compare_either(&self, before: &Self, drive: &mut impl Host) {
-        let mut data = vec![1; self.now.len()];
-        drive.read(0, &mut data).unwrap();
+        let data = self.read(drive).unwrap();
         for (page, found) in data.chunks(PAGE).enumerate() {
-            let at = page * PAGE..(page + 1) * PAGE;
             assert!(
-                [&self.now, &before.now].iter().any(|one| &one[at.clone()] == found),
+                [self, before].iter().any(|one| &*one.now[page] == found),
                 "page {page} holds {:?}",
                 &found[..16]
             );
@@ -287,18 +298,17 @@ impl Model {
 
     /// The same; what does not is an error.
     pub fn check_after_cut(&mut self, drive: &mut impl Host) -> Result<(), String> {
-        let mut data = vec![1; self.now.len()];
-        drive.read(0, &mut data)?;
+        let data = self.read(drive)?;
         for (page, found) in data.chunks(PAGE).enumerate() {
-            if !self.past[page].iter().any(|past| past == found) {
+            let Some(held) = self.past[page].iter().find(|past| &***past == found) else {
                 return Err(format!(
                     "page {page} holds {:?}, none of the {} versions that it may hold",
                     &found[..16],
                     self.past[page].len()
                 ));
-            }
+            };
+            self.now[page] = Arc::clone(held);
         }
-        self.now = data;
         self.flushed();
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Drives that fail while they are served, and what is left of them.
 
+use eraseblock_core::config::DeviceConfig;
 use eraseblock_serve::{Drive, Recorder};
 use eraseblock_traces::{DriveShape, WorkloadConfig};
 use rand::SeedableRng as _;
@@ -16,7 +17,7 @@ fn short_lived(folder: &std::path::Path, buffer: serde_json::Value) -> std::path
     let config = common::config(&json!("page"), buffer);
     let mut config = serde_json::to_value(config).unwrap();
     config["nand"]["endurance"] = 3.into();
-    Drive::create(&path, &serde_json::from_value(config).unwrap()).unwrap();
+    Drive::create(&path, &DeviceConfig::from_json(config).unwrap()).unwrap();
     path
 }
 

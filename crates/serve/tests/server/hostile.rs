@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
+use eraseblock_core::config::DeviceConfig;
 use eraseblock_serve::Drive;
 #[cfg(target_os = "linux")]
 use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
@@ -147,7 +148,7 @@ fn questions_for_what_is_allocated_leave_others_their_turn() {
     (large["nand"]["pages_per_block"], large["nand"]["blocks_per_plane"]) =
         (512.into(), 160.into());
     large["ftl"]["exported"] = "512 MiB".into();
-    Drive::create(&path, &serde_json::from_value(large).unwrap()).unwrap();
+    Drive::create(&path, &DeviceConfig::from_json(large).unwrap()).unwrap();
     let mut server = Server::start(&path);
     let (mut curious, mut other) = (server.client(), server.client());
     let answered = AtomicU64::new(0);

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::{Duration, Instant};
 
+use eraseblock_core::config::DeviceConfig;
 use eraseblock_serve::Drive;
 use serde_json::{Value, json};
 
@@ -172,7 +173,7 @@ fn large_trims_leave_others_their_turn() {
     large["nand"]["blocks_per_plane"] = 6000.into();
     large["nand"]["pages_per_block"] = 128.into();
     large["ftl"]["exported"] = "4 GiB".into();
-    Drive::create(&path, &serde_json::from_value(large).unwrap()).unwrap();
+    Drive::create(&path, &DeviceConfig::from_json(large).unwrap()).unwrap();
     let mut server = Server::start(&path);
     let (mut trimming, mut other) = (server.client(), server.client());
     for at in [0, 3 << 30] {
