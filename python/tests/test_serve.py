@@ -140,7 +140,7 @@ def test_what_contradicts_is_refused(cli: Cli, tmp_path: Path) -> None:
 
     assert "no such image" in refused("serve", "--image", str(image))
     assert cli("image", "create", str(image), *DRIVE).stdout == f"{image}: a drive of 16 MiB\n"
-    assert "File exists" in refused("image", "create", str(image), *DRIVE)
+    assert "exists already" in refused("image", "create", str(image), *DRIVE)
     other = refused("serve", "--image", str(image), *DRIVE, "--set", 'buffer.scheme="fab"')
     assert "another drive" in other
     assert "buffer.scheme" in other
@@ -185,7 +185,7 @@ def test_a_damaged_image_is_refused_scrubbed_and_exported(tmp_path: Path, cli: C
     assert "given up: flash page 0;" in scrubbed.stdout
     assert json.loads(cli("image", "scrub", str(image), "--json").stdout)["given_up"] == []
     assert cli("image", "check", str(image)).returncode == 0
-    assert "File exists" in cli("image", "export", str(image), str(raw)).stderr
+    assert "exists already" in cli("image", "export", str(image), str(raw)).stderr
 
 
 def test_other_machines_come_encrypted_or_where_that_is_said(cli: Cli, tmp_path: Path) -> None:
@@ -335,6 +335,7 @@ def test_a_server_takes_orders(cli: Cli, tmp_path: Path) -> None:
     with served(image, *DRIVE) as (process, _), Client(Path(f"{image}.sock")) as client:
         client.ask(1, 0, data=b"flushed")
         assert cli("ctl", control, "flush").returncode == 0
+        assert "for NBD clients" in cli("ctl", f"{image}.sock", "stats").stderr
         client.ask(1, 1 << 20, data=b"lost" * 1024)
         assert "flash " in cli("ctl", control, "stats").stdout
         assert json.loads(cli("ctl", control, "stats", "--json").stdout)["buffered_pages"] >= 1
@@ -356,6 +357,52 @@ def write_on(client: Client) -> None:
     """Write the drive over and over, far beyond its life."""
     for turn in range(200):
         client.ask(1, turn % 16 << 20, data=bytes([turn + 1]) * (1 << 20))
+
+
+def test_a_report_takes_the_place_of_nothing_else(cli: Cli, tmp_path: Path) -> None:
+    image, trace, notes = tmp_path / "drive.img", tmp_path / "day.ebt", tmp_path / "notes.txt"
+    notes.write_text("precious", encoding="utf-8")
+    assert cli("image", "create", str(image), *DRIVE).returncode == 0
+    before = image.read_bytes()
+    link, other = tmp_path / "link.json", tmp_path / "other.json"
+    link.symlink_to(image)
+    other.hardlink_to(image)
+    refused = {
+        str(image): "is the file of --image",
+        str(link): "neither followed nor replaced",
+        str(other): "is the file of --image",
+        str(trace): "is the file of --record",
+        str(notes): "no report of a server",
+        str(tmp_path / "none" / "r.json"): "no such folder",
+    }
+    for report, why in refused.items():
+        done = cli("serve", "--image", str(image), "--record", str(trace), "--report", report)
+        assert (done.returncode, why in done.stderr) == (2, True), (report, done.stderr)
+    assert (image.read_bytes(), notes.read_text(encoding="utf-8")) == (before, "precious")
+
+
+def test_a_report_may_follow_another(tmp_path: Path) -> None:
+    image, report = tmp_path / "a drive, 50%.img", tmp_path / "report.json"
+    for options in (DRIVE, ()):
+        with served(image, *options, "--report", str(report)) as (process, said):
+            # As clients read it, whatever is in the name.
+            assert said.strip().endswith("a%20drive%2C%2050%25.img.sock")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait() == 0
+        assert json.loads(report.read_text(encoding="utf-8"))["failed"] is None
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_an_image_is_a_file(cli: Cli, name: str) -> None:
+    refused = cli("serve", "--image", name, *DRIVE)
+    assert (refused.returncode, "expected the name of a file" in refused.stderr) == (2, True)
+
+
+def test_a_pipe_is_no_image(cli: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for command in (("image", "info", str(tmp_path / "pipe")), ("serve", "--image", str(tmp_path / "pipe"))):
+        refused = cli(*command)
+        assert (refused.returncode, "no regular file" in refused.stderr) == (2, True)
 
 
 def test_a_drive_that_has_failed_says_what_it_has_done(cli: Cli, tmp_path: Path) -> None:

@@ -42,14 +42,20 @@ class Finding:
     # Our figure: of the points together.
     ours: Estimate | None = None
     points: Sequence[PointFigure] = ()
-    # Of an order against several: what came out against the one that decides, where that is not as stated.
-    hardest: Estimate | None = None
+    # Of an order against several: against which of them it fails most, and what came out; worst first.
+    hardest: Sequence[tuple[str, Estimate]] = ()
     # Of a trend: the mean figure at each step.
     steps: Sequence[float] = ()
     # In how many of how many points it holds.
     held: tuple[int, int] | None = None
     # Where two orders are compared: how many of how many pairs are in both.
     pairs: tuple[int, int] | None = None
+    # Points that decide nothing, as runs of theirs are not to be trusted.
+    distrusted: int = 0
+    # Points of an order that are open only because the seeds differ.
+    level: int = 0
+    # Of a claim of a lead: points at which there is none, or none that the seeds tell.
+    leadless: int = 0
     reason: str = ""
     readings: dict[str, Finding] = field(default_factory=dict)
 

@@ -72,6 +72,21 @@ def of_lead(lead: float, asked: float) -> str:
     return PARTLY if lead >= _HALF * asked else DIRECTION
 
 
+def limits(claim: Claim, *, share: bool) -> list[float]:
+    """The figures at which a verdict on a number, an effect or a range becomes another one."""
+    if claim.kind == "range":
+        return [float(claim.table[key]) for key in ("low", "high") if key in claim.table]
+    if "value" not in claim.table or claim.kind == "exact":
+        return []
+    stated = float(claim.table["value"])
+    neutral = 0.0 if claim.kind == "number" else neutral_of(claim)
+    allowed, effect = claim.tolerance(stated), stated - neutral
+    found = [stated - allowed, stated + allowed, neutral + _HALF * effect, neutral + effect / _HALF]
+    if claim.kind == "reduction" or (claim.kind == "number" and share):
+        found += [1 - _HALF * (1 - stated), 1 - (1 - stated) / _HALF]
+    return found
+
+
 def _is_near(claim: Claim, stated: float, value: float) -> bool:
     slack = ROUNDING * max(abs(stated), abs(value))
     allowed = 0.0 if claim.kind == "exact" else claim.tolerance(stated)

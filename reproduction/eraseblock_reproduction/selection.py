@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -75,6 +75,46 @@ def select(runs: Iterable[Run], *selections: Selection) -> list[Run]:
         for path, one in selection.items():
             found = [run for run in found if matches(at(run.settings, path), one)]
     return found
+
+
+def named(selections: Sequence[Selection]) -> list[str]:
+    """Each of several selections in few words: its first, and what tells it from the others.
+
+    Names are as they are, numbers with what they are of.
+
+    Example:
+        >>> named([{"buffer.scheme": {"kind": "bplru", "padding": False}}, {"buffer.scheme": "bplru"}])
+        ['bplru no padding', 'bplru']
+        >>> named([{"nand": {"channels": 4}}, {"nand": {"channels": 8}}])
+        ['channels 4', 'channels 8']
+    """
+    told = [
+        list(
+            dict.fromkeys(word for path, one in each.items() for word in _words(path.rpartition(".")[2], one))
+        )
+        for each in selections
+    ]
+    return [_short(words, [other for other in told if other is not words]) for words in told]
+
+
+def _short(words: list[str], others: Sequence[Sequence[str]]) -> str:
+    """The first word, and of the rest those without which it could be one of the others."""
+    kept = list(words)
+    for word in words[1:]:
+        without = [one for one in kept if one != word]
+        if not any(set(without) <= set(other) for other in others):
+            kept = without
+    return " ".join(kept)
+
+
+def _words(key: str, value: object) -> list[str]:
+    if isinstance(value, (dict, Mapping)):
+        return [word for inner, one in value.items() for word in _words(inner, one)]
+    if isinstance(value, list):
+        return [", ".join(" ".join(_words(key, one)) for one in value)]
+    if isinstance(value, bool):
+        return [key if value else f"no {key}"]
+    return [value] if isinstance(value, str) else [f"{key} {value}"]
 
 
 def at(settings: object, path: str) -> object:

@@ -56,6 +56,7 @@ def trend(question: Question) -> Finding:
         verdict,
         steps=[fmean(step.values()) for step in shown],
         held=(sum(surely), len(surely)),
+        distrusted=distrusted,
         reason=reason,
     )
 
@@ -100,6 +101,7 @@ def agree(one: Question, other: Question) -> Finding:
         verdict,
         held=(sum(holding), len(holding)),
         pairs=(sum(map(sum, ordered)), sum(map(len, ordered))),
+        distrusted=len(distrusted),
         reason="; ".join(filter(None, [_distrust(len(distrusted)), _absence(absent)])),
     )
 
@@ -209,8 +211,12 @@ def _value_of(run: Run, axes: Sequence[str]) -> str:
 
 
 def _absence(count: int, where: str = "") -> str:
-    return f"{count} points have no figure{where}" if count else ""
+    return f"{count} {'points have' if count != 1 else 'point has'} no figure{where}" if count else ""
 
 
 def _distrust(count: int) -> str:
-    return f"{count} points are not to be trusted, and decide nothing" if count else ""
+    if not count:
+        return ""
+    if count == 1:
+        return "1 point is not to be trusted, and decides nothing"
+    return f"{count} points are not to be trusted, and decide nothing"

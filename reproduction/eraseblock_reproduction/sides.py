@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from statistics import fmean
 
 from eraseblock_reproduction import grading
@@ -22,7 +23,7 @@ from eraseblock_reproduction.finding import (
 )
 from eraseblock_reproduction.intervals import ROUNDING, Estimate, estimate
 from eraseblock_reproduction.points import Point, Question, cells, points
-from eraseblock_reproduction.selection import Run
+from eraseblock_reproduction.selection import Run, named
 
 _COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
@@ -41,6 +42,8 @@ class _Effect:
     by_seed: dict[str, float]
     # Which pair of selections it is of.
     pair: int = 0
+    # Of an order between two leads: whether the seeds tell that both are there.
+    led: bool = True
 
     @property
     def estimate(self) -> Estimate:
@@ -63,7 +66,7 @@ def one_sided(question: Question) -> Finding:
                 effects.append(_Effect(figure, point.known, pair))
     trusted = _deciding(effects, question.runs, absent)
     if claim.aggregate == "each" and claim.kind == "range":
-        grades = [_range_of_pair(question, of_pair) for of_pair in _by_pair(trusted)]
+        grades = [_range_of_pair(question, of_pair) for of_pair in _by_pair(trusted).values()]
     elif claim.aggregate == "each":
         grades = [_of_number(question, one.figure.effect) for one in trusted]
     else:
@@ -76,17 +79,16 @@ def two_sided(question: Question) -> Finding:
     claim = question.claim
     effects: list[_Effect] = []
     absent = 0
-    for left in claim.lefts:
-        for right in claim.rights:
-            pair = len({one.pair for one in effects})
-            found = _pairs(question, left, right, pair)
-            effects += [effect for effect in found if effect is not None]
-            absent += found.count(None)
+    pairs = [(left, right) for left in claim.lefts for right in claim.rights]
+    for number, (left, right) in enumerate(pairs):
+        found = _pairs(question, left, right, number)
+        effects += [effect for effect in found if effect is not None]
+        absent += found.count(None)
     trusted = _deciding(effects, question.runs, absent)
     if claim.kind == "order":
-        grades = [_order_of_pair(claim, of_pair) for of_pair in _by_pair(trusted)]
-        finding = _finding(claim, worst(grades), effects, trusted, absent)
-        return replace(finding, hardest=_hardest(trusted, grades))
+        grades = {pair: _order_of_pair(claim, some) for pair, some in _by_pair(trusted).items()}
+        finding = _finding(claim, worst(list(grades.values())), effects, trusted, absent)
+        return replace(finding, hardest=_hardest(claim, trusted, grades))
     ours = [one.estimate for one in trusted] if claim.aggregate == "each" else _combined(claim, trusted)
     verdict = worst([grading.of_effect(claim, one) for one in ours])
     finding = _finding(claim, verdict, effects, trusted, absent)
@@ -122,7 +124,7 @@ def _related(claim: Claim, effect: Estimate, *, lead: bool = True) -> bool:
 def _surely(claim: Claim, effect: _Effect) -> bool:
     """Whether a point is as stated, and not only because the seeds differ."""
     only = claim.kind == "order" and _only_by_interval(claim, effect.estimate)
-    return effect.figure.holds and not only
+    return effect.figure.holds and effect.led and not only
 
 
 def _only_by_interval(claim: Claim, effect: Estimate) -> bool:
@@ -173,7 +175,7 @@ def _effect(claim: Claim, left: Point, right: Point, pair: int) -> _Effect | Non
     effect = estimate(list(known.values()))
     holds = _holds(claim, effect) and _leads(claim, one, other)
     figure = PointFigure(left.run, right.run, one, other, effect.mean, holds, left.trusted and right.trusted)
-    return _Effect(figure, known, pair)
+    return _Effect(figure, known, pair, _surely_leads(claim, left.known, right.known))
 
 
 def _holds(claim: Claim, effect: Estimate) -> bool:
@@ -184,11 +186,27 @@ def _holds(claim: Claim, effect: Estimate) -> bool:
 
 
 def _leads(claim: Claim, left: float, right: float) -> bool:
-    """Whether there is a lead on both sides, where the claim is of one: without it nothing gets smaller."""
-    if not claim.table.get("lead"):
-        return True
-    none = 0.0 if claim.table.get("relative") == "difference" else 1.0
-    return max(left, right) > none and min(left, right) >= none
+    """Whether there is a lead on both sides, where the claim is of one: without it nothing gets smaller.
+
+    Of a lead that is the largest ("left") it is enough that it is there itself.
+    """
+    match claim.table.get("lead"):
+        case None:
+            return True
+        case "left":
+            return left > _none(claim)
+    return max(left, right) > _none(claim) and min(left, right) >= _none(claim)
+
+
+def _surely_leads(claim: Claim, left: Mapping[str, float], right: Mapping[str, float]) -> bool:
+    """Whether a lead that the claim is of is there, and not only as the seeds leave it open."""
+    asked = {None: (), "left": (left,)}.get(claim.table.get("lead"), (left, right))
+    return all(estimate(list(side.values())).side(_none(claim)) > 0 for side in asked)
+
+
+def _none(claim: Claim) -> float:
+    """What a figure is relative to another one if neither is ahead."""
+    return 0.0 if claim.table.get("relative") == "difference" else 1.0
 
 
 def _made_of(kind: str, left: float, right: float) -> float | None:
@@ -211,14 +229,30 @@ def _range_of_pair(question: Question, effects: Sequence[_Effect]) -> str:
     return grading.of_points([one.figure.holds for one in effects], in_mean=in_mean and len(effects) > 1)
 
 
-def _hardest(effects: Sequence[_Effect], grades: Sequence[str]) -> Estimate | None:
-    """What came out against the one of several that decides; none where several have that verdict."""
-    verdict = worst(grades)
-    if len(grades) == 1 or verdict == REPRODUCED:
-        return None
-    pairs = [pair for pair, grade in zip(_by_pair(effects), grades, strict=True) if grade == verdict]
-    means = [_over_points(pair, fmean) for pair in pairs]
-    return means[0] if len(means) == 1 else None
+def _hardest(
+    claim: Claim, effects: Sequence[_Effect], grades: Mapping[int, str]
+) -> list[tuple[str, Estimate]]:
+    """Of several those that decide, and what came out against each: the one that it fails most against first.
+
+    None where it holds nowhere: that tells all.
+    """
+    verdict = worst(list(grades.values()))
+    if len(grades) == 1 or verdict == REPRODUCED or not any(_surely(claim, one) for one in effects):
+        return []
+    lefts, rights = (named(side) if len(side) > 1 else [""] for side in (claim.lefts, claim.rights))
+    names = [" against ".join(filter(None, both)) for both in product(lefts, rights)]
+    found = [
+        (names[pair], _over_points(some, fmean))
+        for pair, some in _by_pair(effects).items()
+        if grades[pair] == verdict
+    ]
+    return sorted(found, key=lambda one: _missed(claim, one[1].mean), reverse=True)
+
+
+def _missed(claim: Claim, effect: float) -> float:
+    """How far a mean is from what an order asks for; the more, the further."""
+    sign = {"less": 1, "at most": 1, "more": -1, "at least": -1}.get(claim.table["relation"])
+    return abs(effect) if sign is None else sign * effect
 
 
 def _order_of_pair(claim: Claim, effects: Sequence[_Effect]) -> str:
@@ -228,7 +262,8 @@ def _order_of_pair(claim: Claim, effects: Sequence[_Effect]) -> str:
     in_mean = there and _related(claim, together, lead=False)
     if claim.aggregate == "mean" or len(effects) == 1:
         if there and _related(claim, together):
-            return DIRECTION if _only_by_interval(claim, together) else REPRODUCED
+            sure = len(effects) > 1 or effects[0].led
+            return DIRECTION if _only_by_interval(claim, together) or not sure else REPRODUCED
         if "ahead" in claim.table and in_mean:
             return grading.of_lead(abs(_of_right(together.mean)), float(claim.table["ahead"]))
         return DIRECTION if in_mean else NOT
@@ -247,16 +282,16 @@ def _mean_sides(effects: Sequence[_Effect]) -> tuple[float, float]:
     return _geometric([left for left, _ in sides]), _geometric([right for _, right in sides])
 
 
-def _by_pair(effects: Sequence[_Effect]) -> list[list[_Effect]]:
+def _by_pair(effects: Sequence[_Effect]) -> dict[int, list[_Effect]]:
     pairs: dict[int, list[_Effect]] = defaultdict(list)
     for one in effects:
         pairs[one.pair].append(one)
-    return list(pairs.values())
+    return pairs
 
 
 def _combined(claim: Claim, effects: Sequence[_Effect]) -> list[Estimate]:
     """Means of each pair of selections; the most or the least of all of them together."""
-    groups = _by_pair(effects) if claim.aggregate == "mean" else [list(effects)]
+    groups = list(_by_pair(effects).values()) if claim.aggregate == "mean" else [list(effects)]
     return [_over_points(group, _combine(claim)) for group in groups]
 
 
@@ -320,13 +355,23 @@ def _finding(
         reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
     if absent:
         reasons.append(_absence(len(effects), absent))
-    if level := sum(_is_level(claim, one) for one in deciding):
+    level = sum(_is_level(claim, one) for one in deciding)
+    if level:
         reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
     reason = "; ".join(reasons)
     held = (sum(_surely(claim, one) for one in deciding), len(deciding))
     figures = [one.figure for one in effects]
     ours = _over_points(deciding, _combine(claim))
-    return Finding(verdict, ours, figures, held=held, reason=reason)
+    return Finding(
+        verdict,
+        ours,
+        figures,
+        held=held,
+        distrusted=distrusted,
+        level=level,
+        leadless=sum(not one.led for one in deciding),
+        reason=reason,
+    )
 
 
 def _absence(present: int, absent: int) -> str:

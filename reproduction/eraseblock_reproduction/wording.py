@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from eraseblock_reproduction import grading
 from eraseblock_reproduction.data import Claim, Paper, Quantity
-from eraseblock_reproduction.finding import Finding
+from eraseblock_reproduction.finding import UNDECIDED, Finding
 
 _SIGNS = {"less": "<", "more": ">", "at most": "≤", "at least": "≥", "equal": "="}
 _PERCENT = ("reduction", "increase")
 # What rounding of sums may make of equal figures.
 _SAME = 1e-9
+# Significant digits of a figure, and at most, where fewer would tell something else.
+_DIGITS, _MOST = 3, 7
 
 
 def stated(paper: Paper, claim: Claim) -> str:
@@ -18,7 +23,7 @@ def stated(paper: Paper, claim: Claim) -> str:
     match claim.kind:
         case "reduction" | "increase" | "ratio" | "difference" | "number" | "exact" if "value" in table:
             up_to = {"max": "up to ", "min": "at least "}.get(claim.aggregate, "")
-            return up_to + value(claim, quantity, float(table["value"]), exact=True)
+            return up_to + value(claim, quantity, float(table["value"]), exact=True) + _give(claim, quantity)
         case "range":
             low, high = (table.get(key) for key in ("low", "high"))
             parts = [f"≥ {value(claim, quantity, low, exact=True)}" if low is not None else ""]
@@ -27,15 +32,28 @@ def stated(paper: Paper, claim: Claim) -> str:
             return " and ".join(part for part in parts if part) + bound
         case "order" if "relation" in table:
             ahead = f" by {number(100 * table['ahead'])} % or more (our reading)" if "ahead" in table else ""
+            same = _within(claim) if table["relation"] == "equal" else ""
             where = {"some": " somewhere", "mean": " in the mean"}.get(claim.aggregate or "", "")
-            return f"{_SIGNS[table['relation']]}{ahead}{where}"
+            return f"{_SIGNS[table['relation']]}{ahead}{same}{where}"
         case "trend":
-            return str(table["relation"])
+            return f"{table['relation']}{_within(claim) if table['relation'] == 'flat' else ''}"
         case "agree":
             order = "opposite order" if table.get("opposite") else "same order"
             share = table.get("similar")
             return order if share is None else f"{order}, {number(100 * share)} % of the pairs (our reading)"
     return ""
+
+
+def _give(claim: Claim, quantity: Quantity | None) -> str:
+    """By how much a figure may differ from the stated one, where that is not a tenth."""
+    if "within" in claim.table:
+        return f" ± {number(float(claim.table['within']) * _scale(claim, quantity), exact=True)}"
+    return f" ± {number(100 * claim.tolerance(1), exact=True)} %" if "tolerance" in claim.table else ""
+
+
+def _within(claim: Claim) -> str:
+    """By how much figures may differ that are said to be the same."""
+    return f" within {number(100 * claim.tolerance(1))} % (our reading)"
 
 
 def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
@@ -48,11 +66,31 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(_figure(claim, quantity, finding))
     if finding.held is not None and finding.held[1] > 1 and claim.kind not in _MEANS:
         parts.append(f"holds at {finding.held[0]} of {finding.held[1]}")
-    if finding.hardest is not None:
-        parts.append(f"against the hardest {signed(finding.hardest.mean)}")
+    if finding.hardest:
+        parts.append(f"hardest: {_hardest(paper, finding)}")
     if finding.pairs is not None:
         parts.append(f"{finding.pairs[0]} of {finding.pairs[1]} pairs are in this order")
+    if finding.level:
+        parts.append(f"seeds leave {finding.level if len(finding.effects) > 1 else 'it'} open")
+    if finding.leadless:
+        parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects)}")
+    if finding.distrusted and finding.verdict != UNDECIDED:
+        parts.append(f"{finding.distrusted} more not trusted")
     return "; ".join(parts)
+
+
+# Of several that decide so many are named.
+_NAMED = 2
+
+
+def _hardest(paper: Paper, finding: Finding) -> str:
+    """Those of several that decide, the hardest first; a workload without the name of its paper."""
+    told = [
+        f"{name.replace(f'{paper.name}-', '')} {signed(found.mean)}".lstrip()
+        for name, found in finding.hardest[:_NAMED]
+    ]
+    more = len(finding.hardest) - len(told)
+    return ", ".join(told) + (f", {more} more" if more else "")
 
 
 def other_reading(paper: Paper, claim: Claim, finding: Finding) -> str:
@@ -68,28 +106,34 @@ def _figure(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
     assert finding.ours is not None
     if claim.kind == "order" and len(finding.points) == 1:
         [point] = finding.points
-        right = plain(quantity, point.right, claim)
-        return f"{plain(quantity, point.left, claim)} {_between(point.left, point.right)} {right}"
+        left, right = _two(quantity, point.left, point.right, claim)
+        return f"{left} {_between(point.left, point.right)} {right}"
     if claim.kind == "order":
         scale = 400 / (2 - finding.ours.mean) ** 2 if finding.ours.mean < 2 else 0
-        return f"{signed(finding.ours.mean)}{_half(finding, scale)}, {_span(claim, quantity, finding)}"
-    text = value(claim, quantity, finding.ours.mean) + _half(finding, _scale(claim, quantity))
-    effects = finding.effects
-    same = max(effects) - min(effects) <= _SAME * abs(max(effects))
-    return text if same else f"{text} ({_span(claim, quantity, finding)})"
+        text = f"{signed(finding.ours.mean)}{_half(finding, scale)}"
+        return text if _are_same(finding.effects) else f"{text}, {_span(claim, quantity, finding)}"
+    share = quantity is not None and quantity.is_share
+    bounds = grading.limits(claim, share=share)
+    text = value(claim, quantity, finding.ours.mean, bounds=bounds) + _half(finding, _scale(claim, quantity))
+    return text if _are_same(finding.effects) else f"{text} ({_span(claim, quantity, finding)})"
+
+
+def _are_same(effects: Sequence[float]) -> bool:
+    return max(effects) - min(effects) <= _SAME * abs(max(effects))
 
 
 def _span(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
     """The least and the most of the points."""
     effects = finding.effects
-    if claim.kind == "order":
-        return f"{signed(min(effects))} to {signed(max(effects))}"
-    return f"{value(claim, quantity, min(effects))} to {value(claim, quantity, max(effects))}"
+    ends = min(effects), max(effects)
+    least, most = (signed(one) if claim.kind == "order" else value(claim, quantity, one) for one in ends)
+    unit = most.partition(" ")[2]
+    return f"{least.removesuffix(f' {unit}')} to {most}"
 
 
 def _half(finding: Finding, scale: float) -> str:
     half = finding.ours.half if finding.ours is not None else None
-    return f" ± {number(half * scale)}" if half is not None and half > _SAME * abs(scale) else ""
+    return f" ± {number(half * scale, digits=2)}" if half is not None and half > _SAME * abs(scale) else ""
 
 
 def _scale(claim: Claim, quantity: Quantity | None) -> float:
@@ -110,45 +154,84 @@ def _is_percent(claim: Claim, quantity: Quantity | None) -> bool:
     return quantity is not None and quantity.is_share
 
 
-def value(claim: Claim, quantity: Quantity | None, figure: float, *, exact: bool = False) -> str:
-    """A figure of the kind that the claim is about; `exact`: with all of its digits."""
+def value(
+    claim: Claim,
+    quantity: Quantity | None,
+    figure: float,
+    *,
+    exact: bool = False,
+    bounds: Sequence[float] = (),
+) -> str:
+    """A figure of the kind that the claim is about; `exact`: with all of its digits.
+
+    It is on the side of each of the bounds on which it is before it is rounded.
+    """
+    exact = exact or claim.kind == "exact"
     if _is_percent(claim, quantity):
-        return f"{number(100 * figure, exact=exact)} %"
-    if claim.kind == "ratio":
-        return number(figure, exact=exact)
-    return plain(quantity, figure, claim, exact=exact)
+        unit = "points" if claim.kind == "difference" and "relative_to" not in claim.table else "%"
+        shown = number(100 * figure, exact=exact, bounds=[100 * one for one in (*bounds, 1.0)])
+        return f"{shown} {unit}"
+    unit = "" if claim.kind == "ratio" else _unit(quantity, claim)
+    return f"{number(figure, exact=exact, bounds=bounds)}{unit}"
 
 
-def plain(quantity: Quantity | None, figure: float | None, claim: Claim, *, exact: bool = False) -> str:
+def _two(quantity: Quantity | None, left: float, right: float | None, claim: Claim) -> list[str]:
+    """Two figures of the quantity itself, with as many digits as tell them apart."""
+    if right is None:
+        return [_plain(quantity, left, claim), "-"]
+    for digits in range(_DIGITS, _MOST + 1):
+        shown = [_plain(quantity, one, claim, digits) for one in (left, right)]
+        if shown[0] != shown[1]:
+            break
+    return shown
+
+
+def _plain(quantity: Quantity | None, figure: float, claim: Claim, digits: int = _DIGITS) -> str:
     """A figure of the quantity itself, with its unit."""
-    if figure is None:
-        return "-"
-    if claim.kind == "order" and _is_percent(claim, quantity):
-        return f"{number(100 * figure, exact=exact)} %"
+    if _is_percent(claim, quantity):
+        return f"{number(100 * figure, digits=digits)} %"
+    return f"{number(figure, digits=digits)}{_unit(quantity, claim)}"
+
+
+def _unit(quantity: Quantity | None, claim: Claim) -> str:
     relative = "relative_to" in claim.table and claim.table.get("relative") != "difference"
-    unit = f" {quantity.unit}" if quantity is not None and quantity.unit is not None and not relative else ""
-    return f"{number(figure, exact=exact)}{unit}"
+    return f" {quantity.unit}" if quantity is not None and quantity.unit is not None and not relative else ""
 
 
-def number(figure: float, *, exact: bool = False) -> str:
-    """Three significant digits, or all; whole numbers in full."""
+def number(figure: float, *, exact: bool = False, digits: int = _DIGITS, bounds: Sequence[float] = ()) -> str:
+    """Three significant digits, or as many as keep it on its side of each bound; whole numbers in full.
+
+    Example:
+        >>> number(0.89612), number(0.89612, digits=2), number(0.89996, bounds=[0.9]), number(12345.6)
+        ('0.896', '0.9', '0.89996', '12,346')
+    """
     if abs(figure - round(figure)) < 1e-9 * max(1.0, abs(figure)):
         return f"{round(figure):,}"
     if exact:
         return f"{figure:.10g}"
+    for some in range(digits, _MOST + 1):
+        text = _rounded(figure, some)
+        if all((float(text) - bound) * (figure - bound) > 0 or figure == bound for bound in bounds):
+            break
+    return f"{float(text):,.0f}" if abs(figure) >= 1000 and "." not in text else text
+
+
+def _rounded(figure: float, digits: int) -> str:
+    """So many significant digits, and none of a whole number less."""
     size = abs(figure)
-    if size >= 100:
-        return f"{figure:,.0f}"
-    if size >= 1:
-        return f"{figure:.3g}"
-    return f"{figure:.2g}" if size >= 1e-4 else f"{figure:.1e}"
+    if size < 1e-4:
+        return f"{figure:.1e}"
+    whole = len(str(int(size)))
+    return f"{figure:.{digits}g}" if digits > whole else f"{figure:.0f}"
 
 
 def signed(effect: float) -> str:
     """How much more the left side is than the right one; `effect` is relative to the mean of both."""
     if effect >= 2:
         return "+∞ %"
-    return f"{100 * ((2 + effect) / (2 - effect) - 1):+.3g} %"
+    percent = 100 * ((2 + effect) / (2 - effect) - 1)
+    # Nearly nothing left is more than nothing left.
+    return f"{'' if percent < 0 else '+'}{number(percent, bounds=[-100])} %"
 
 
 def _between(left: float, right: float | None) -> str:

@@ -159,6 +159,14 @@ def test_a_claim_that_lists_values_is_one_row_and_all_of_its_parts_are_data() ->
     ]
 
 
+def test_a_page_says_why_a_paper_contradicts_itself_where_there_is_room() -> None:
+    both = made("both", "exact", left=A, value=9, contradicts="It says 8 elsewhere. So it does.")
+    paper = answered(both)
+    assert "| both is so | 9 | 1; It says 8 elsewhere | contradicts itself |" in paper_page(paper, [], MADE)
+    long = replace(paper.paper, title="x" * 25_000)
+    assert "| both is so | 9 | 1 | contradicts itself |" in paper_page(replace(paper, paper=long), [], MADE)
+
+
 @pytest.mark.parametrize("name", data.PAPERS)
 def test_each_paper_has_a_page_that_is_short_and_has_all_results(name: str) -> None:
     path = DOCS / "papers" / f"{name}.md"

@@ -14,7 +14,7 @@ from eraseblock_reproduction.arithmetic import evaluate
 from eraseblock_reproduction.data import Claim, Figure
 from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY, REPRODUCED, UNDECIDED
 from eraseblock_reproduction.intervals import estimate
-from eraseblock_reproduction.selection import Run
+from eraseblock_reproduction.selection import Run, named
 from eraseblock_reproduction.verdicts import judge
 
 SIZES = ("1 MiB", "2 MiB", "4 MiB")
@@ -141,15 +141,151 @@ def test_a_lead_that_becomes_smaller_is_there_before_and_after() -> None:
     assert leads(2, 3) == NOT
 
 
+def test_a_lead_that_the_seeds_do_not_tell_is_not_counted_as_there() -> None:
+    def leads(*after: float) -> str:
+        runs = [run("a", size, seed, time=1) for size in SIZES[:2] for seed in range(3)]
+        runs += [run("b", "1 MiB", seed, time=3) for seed in range(3)]
+        runs += [run("b", "2 MiB", seed, time=time) for seed, time in enumerate(after)]
+        order: dict[str, Any] = {"where": B, "relative_to": A, "relation": "less", "lead": True}
+        left, right = {"buffer.size": "2 MiB"}, {"buffer.size": "1 MiB"}
+        made = claim("order", left=left, right=right, **order)
+        found = judge(PAPER, FIGURE, made, runs)
+        return f"{found.verdict}: {wording.ours(PAPER, made, found)}"
+
+    assert leads(1.5, 1.6, 1.7).startswith(REPRODUCED)
+    assert leads(0.9, 1.0, 1.3) == f"{DIRECTION}: 1.07 < 3; no sure lead at 1 of 1"
+    assert leads(0.7, 0.8, 0.9).startswith(NOT)
+
+
+def test_the_largest_gain_is_a_gain() -> None:
+    def largest(*gains: float) -> str:
+        runs = [run("a", size, time=10) for size in SIZES[: len(gains)]]
+        runs += [run("b", size, time=10 * gain) for size, gain in zip(SIZES, gains, strict=False)]
+        sizes = [{"buffer.size": size} for size in SIZES[1 : len(gains)]]
+        order: dict[str, Any] = {"where": B, "relative_to": A, "relation": "more", "lead": "left"}
+        return verdict(runs, "order", left={"buffer.size": SIZES[0]}, right=sizes, aggregate="mean", **order)
+
+    assert largest(1.2, 1.1, 0.8) == REPRODUCED
+    assert largest(1.2, 1.3, 0.8) == NOT
+    # It loses least.
+    assert largest(0.9, 0.8, 0.7) == NOT
+
+
 def test_of_several_the_one_that_decides_is_told() -> None:
     runs = [run("a", time=10), run("b", time=20), run("c", time=5)]
     both = [B, {"buffer.scheme": "c"}]
     found = finding(runs, "order", left=A, right=both, relation="less")
-    assert found.hardest is not None
     # 10 against 5: twice as much.
     table = claim("order", left=A, right=both, relation="less")
-    assert wording.ours(PAPER, table, found).endswith("holds at 1 of 2; against the hardest +100 %")
-    assert finding(runs, "order", left=A, right=[B], relation="less").hardest is None
+    assert wording.ours(PAPER, table, found).endswith("holds at 1 of 2; hardest: c +100 %")
+    assert not finding(runs, "order", left=A, right=[B], relation="less").hardest
+
+
+def test_of_several_that_decide_alike_the_worst_are_told_first() -> None:
+    def said(relation: str, *times: float) -> str:
+        names = "bcdef"[: len(times)]
+        runs = [run("a", time=10), *(run(name, time=time) for name, time in zip(names, times, strict=True))]
+        table = claim("order", left=A, right=[{"buffer.scheme": name} for name in names], relation=relation)
+        return wording.ours(PAPER, table, judge(PAPER, FIGURE, table, runs)).rpartition("; ")[2]
+
+    assert said("less", 20, 8, 5) == "hardest: d +100 %, c +25 %"
+    assert said("more", 20, 8, 40) == "hardest: d -75 %, b -50 %"
+    assert said("less", 20, 8, 5, 4, 2) == "hardest: f +400 %, e +150 %, 2 more"
+    assert said("equal", 10, 5, 40) == "hardest: d -75 %, c +100 %"
+    # Where it holds nowhere, there is no need to say where.
+    assert said("less", 8, 5) == "holds at 0 of 2"
+
+
+def test_selections_are_named_by_what_tells_them_apart() -> None:
+    assert named([{"workload": "hbm-msnfs"}]) == ["hbm-msnfs"]
+    assert named([{"buffer.scheme.threshold": 2}, {"nand": {"channels": [2, 4]}}]) == [
+        "threshold 2",
+        "channels 2, channels 4",
+    ]
+    by_pattern: list[dict[str, Any]] = [
+        {"buffer.scheme": "supa", "ftl.mapping": {"kind": "pattern", "handler": on}} for on in (True, False)
+    ]
+    cave = {"buffer.scheme": "cave", "ftl.mapping": "pattern"}
+    single = {"buffer.scheme": "supa", "ftl.mapping": {"kind": "pattern", "policy": "single"}}
+    assert named([*by_pattern, cave, single]) == ["supa handler", "supa no handler", "cave", "supa single"]
+    # One that asks for less than another one has all of its words.
+    assert named([single, {"buffer.scheme": "supa"}]) == ["supa single", "supa"]
+
+
+def test_points_that_decide_nothing_are_told() -> None:
+    runs = [*grid((1, 2, 3), (10, 10, 10)), run("a", "8 MiB", trusted=False, time=1)]
+    runs.append(run("b", "8 MiB", time=10))
+    table = claim("order", left=A, right=B, relation="less")
+    assert wording.ours(PAPER, table, judge(PAPER, FIGURE, table, runs)).endswith(
+        "3 of 3; 1 more not trusted"
+    )
+    trend = claim("trend", along=[A, B], relation="rising")
+    found = judge(PAPER, FIGURE, trend, runs)
+    assert wording.ours(PAPER, trend, found).endswith("holds at 3 of 3; 1 more not trusted")
+    assert found.reason == "1 point is not to be trusted, and decides nothing"
+
+
+def test_figures_are_rounded_to_the_side_of_the_bound_on_which_they_are() -> None:
+    def said(kind: str, time: float, quantity: str = "time", **table: Any) -> str:
+        made = claim(kind, quantity, left=A, **table)
+        found = judge(PAPER, FIGURE, made, [run("a", time=time, share=time), run("b", time=1, share=1)])
+        return wording.ours(PAPER, made, found)
+
+    assert said("range", 0.896, low=0.9) == "0.896"
+    assert said("range", 0.89996, low=0.9) == "0.89996"
+    # Half of what is stated, and hardly less than half; so much as a tenth less.
+    assert said("number", 0.0061998, value=0.0031) == "0.0061998"
+    assert said("number", 2.70001, value=3) == "2.70001"
+    # Nearly all is not all.
+    assert said("reduction", 0.00012, right=B, value=0.999) == "99.99 %"
+    assert said("number", 0.99988, "share", value=0.5) == "99.99 %"
+    assert said("order", 0.00001, right=B, relation="less") == "1.0e-05 < 1"
+    assert wording.signed(2 * (0.00001 - 1) / 1.00001) == "-99.999 %"
+    # What differs is not shown as the same.
+    assert said("order", 0.99961, right=B, relation="less") == "0.9996 < 1"
+    assert said("exact", 0.0020625, value=0.0020625) == "0.0020625"
+
+
+def test_what_the_seeds_leave_open_is_told() -> None:
+    made = claim("order", left=A, right=B, relation="less")
+
+    def said(runs: list[Run]) -> str:
+        return wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs))
+
+    seeds = [run("a", seed=seed, time=time) for seed, time in enumerate((9, 10, 10.5))]
+    seeds += [run("b", seed=seed, time=10) for seed in range(3)]
+    assert said(seeds) == "9.83 < 10; seeds leave it open"
+    more = [run(name, "2 MiB", time=time) for name, time in (("a", 5), ("b", 10))]
+    assert said([*seeds, *more]).endswith("holds at 1 of 2; seeds leave 1 open")
+
+
+def test_one_point_that_decides_has_no_span() -> None:
+    made = claim("order", left=A, right=B, relation="less")
+    runs = [*pair(5, 10), run("a", "2 MiB", trusted=False, time=20), run("b", "2 MiB", time=10)]
+    assert wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs)) == "-50 %; 1 more not trusted"
+    assert wording.signed(1.8) == "+1,800 %"
+
+
+def test_by_how_much_a_figure_may_differ_is_told_where_that_is_no_tenth() -> None:
+    assert wording.stated(PAPER, claim("number", value=1.79, within=0.03)) == "1.79 ± 0.03"
+    assert wording.stated(PAPER, claim("number", "share", value=0.5, within=0.01)) == "50 % ± 1"
+    assert wording.stated(PAPER, claim("ratio", right=B, value=1, tolerance=0.05)) == "1 ± 5 %"
+    assert wording.stated(PAPER, claim("number", value=1.79)) == "1.79"
+
+
+def test_how_much_the_same_may_differ_is_told() -> None:
+    flat: dict[str, Any] = {"along": [A, B], "relation": "flat"}
+    assert wording.stated(PAPER, claim("trend", **flat)) == "flat within 10 % (our reading)"
+    assert wording.stated(PAPER, claim("trend", tolerance=0.02, **flat)) == "flat within 2 % (our reading)"
+    equal = claim("order", left=A, right=B, relation="equal", aggregate="some")
+    assert wording.stated(PAPER, equal) == "= within 10 % (our reading) somewhere"
+
+
+def test_differences_of_shares_are_points() -> None:
+    made = claim("difference", "share", left=A, right=B, value=0.05)
+    found = judge(PAPER, FIGURE, made, [run("a", share=0.36), run("b", share=0.3)])
+    assert wording.stated(PAPER, made) == "5 points"
+    assert wording.ours(PAPER, made, found) == "6 points"
 
 
 def test_a_bound_of_ours_is_called_so() -> None:
@@ -194,7 +330,9 @@ def test_a_lead_that_is_not_there_does_not_get_smaller() -> None:
     def narrows(first: float, last: float, **more: Any) -> str:
         return verdict(grid((first, 1, last), (10, 10, 10)), "order", **lead, **more)
 
-    assert narrows(20, 15) == narrows(20, 10) == REPRODUCED
+    assert narrows(20, 15) == REPRODUCED
+    # Nothing is left of it.
+    assert narrows(20, 10) == DIRECTION
     assert narrows(15, 20) == NOT
     # It has turned, and it was not there to begin with.
     assert narrows(20, 9) == narrows(9, 8) == NOT
@@ -560,8 +698,8 @@ def test_words_for_what_came_out() -> None:
     )
     # A quarter, half and the same; the mean of -1.2, -0.667 and 0 is that of 1 to 1.9.
     some = words(grid((1, 2, 4), (4, 4, 4)), "order", left=A, right=B, relation="less")
-    assert some == ("<", "-47.5 %, -75 % to +0 %; holds at 2 of 3")
-    assert words(pair(0.123456, 1), "number", left=A, value=0.12) == ("0.12", "0.12")
+    assert some == ("<", "-47.5 %, -75 to +0 %; holds at 2 of 3")
+    assert words(pair(0.123456, 1), "number", left=A, value=0.12) == ("0.12", "0.123")
     assert words(pair(5, 1), "range", left=A, low=2, high=9.25) == ("≥ 2 and ≤ 9.25", "5")
     assert words(pair(3, 1), "ratio", left=A, right=B, value=2, aggregate="max") == ("up to 2", "3")
 
@@ -590,6 +728,5 @@ def test_points_without_a_figure_are_told() -> None:
     runs.append(run("c", "1 MiB", time=3))
     along = [A, B, {"buffer.scheme": "c"}]
     assert (
-        finding(runs, "trend", along=along, relation="rising").reason
-        == "1 points have no figure at some step"
+        finding(runs, "trend", along=along, relation="rising").reason == "1 point has no figure at some step"
     )

@@ -96,9 +96,15 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Of an image in which these were found, and these entries. `sync` says whether whoever has it
-    /// open waits for the host's disk.
-    pub fn new(layout: &Layout, found: &[(u32, Head)], entries: &[Entry], sync: bool) -> Self {
+    /// Of an image in which these were found, and these entries; so many pages had to be `compared`
+    /// since the last one did not tell of them. `sync` says whether whoever has it open waits for
+    /// the host's disk.
+    pub fn new(
+        layout: &Layout,
+        (found, entries): (&[(u32, Head)], &[Entry]),
+        compared: u64,
+        sync: bool,
+    ) -> Self {
         let newest = found.iter().max_by_key(|(_, head)| head.period);
         let begun = newest.map_or(0, |(_, head)| head.period);
         let changed = entries.iter().map(|entry| entry.changed).max().unwrap_or(0);
@@ -114,7 +120,7 @@ impl Checkpoints {
             period: begun.max(changed),
             slot: newest.map_or(0, |(slot, _)| 1 - slot),
             stage: Stage::Idle,
-            programmed: 0,
+            programmed: compared,
             every,
             bytes: Vec::new(),
             failure: None,

@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The file cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", advised(source))]
     File {
         /// Its name.
         path: PathBuf,
@@ -29,7 +29,10 @@ pub enum Error {
     #[error("{0}: another process has this image open")]
     Locked(PathBuf),
     /// What was asked for is not the drive in the image.
-    #[error("{path}: the image holds another drive than the one asked for: {difference}")]
+    #[error(
+        "{path}: the image holds another drive than the one asked for: {difference}; ask for that one, \
+         or name none and take what is there"
+    )]
     OtherDrive {
         /// The image.
         path: PathBuf,
@@ -60,7 +63,7 @@ pub enum Error {
     )]
     Exposed(String),
     /// Where clients should come, nobody can listen.
-    #[error("{address}: {source}")]
+    #[error("{address}: {}", advised_socket(source))]
     Listen {
         /// Socket or port.
         address: String,
@@ -88,4 +91,28 @@ impl Error {
             _ => true,
         }
     }
+}
+
+/// What the system says of a file, and what to do about it.
+fn advised(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::AlreadyExists => "exists already; choose another name, or remove it".into(),
+        _ => source.to_string(),
+    }
+}
+
+/// The same of a socket or port.
+fn advised_socket(source: &io::Error) -> String {
+    let advice = match source.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another server is there, or a file: end it, or name another --socket, --control or --port"
+        }
+        io::ErrorKind::NotFound => "there is no such folder or host",
+        // The system's limit is in its structure for addresses.
+        io::ErrorKind::InvalidInput => {
+            "the system takes some 107 bytes: name a shorter --socket or --control"
+        }
+        _ => return source.to_string(),
+    };
+    format!("{source}; {advice}")
 }

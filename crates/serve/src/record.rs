@@ -41,6 +41,9 @@ impl Recorder {
                 path.display()
             )));
         }
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::file(path, rustix::io::Errno::EXIST.into()));
+        }
         let options = WriteOptions { format: Some(format), provenance, ..WriteOptions::default() };
         let writer =
             TraceWriter::create(path, &options).map_err(|e| Error::Record(e.to_string()))?;

@@ -597,6 +597,23 @@ fn whoever_takes_a_socket_over_waits_for_others_that_do() {
     assert!(refused.unwrap_err().to_string().contains("has locked the folder"));
 }
 
+/// Who connects for orders and says nothing keeps nobody waiting.
+#[test]
+fn silence_keeps_nobody_from_giving_orders() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = image(folder.path(), "page");
+    let mut server = Server::start_with(&path, "control");
+    _ = server.client();
+    let connect = |_| std::os::unix::net::UnixStream::connect(path.with_extension("ctl")).unwrap();
+    let silent: Vec<_> = (0..40).map(connect).collect();
+    let start = Instant::now();
+    assert!(ordered(&path, r#"{"order": "stats"}"#)["done"].is_object());
+    // One after the other they would be given up after 200 s.
+    assert!(start.elapsed() < Duration::from_secs(60));
+    drop(silent);
+    assert!(server.end().success());
+}
+
 /// Who sends a byte now and then is not waited for any longer than who sends none.
 #[test]
 fn orders_and_requests_that_come_byte_by_byte_are_given_up() {

@@ -79,6 +79,8 @@ def _ask(socket: Path, asked: dict[str, str]) -> dict[str, Any]:
                 said = reader.readline(_LONGEST)
     except OSError as error:
         raise _core.InputError(f"{socket}: {error.strerror or error}; is a server running?") from error
+    if said.startswith(b"NBDMAGIC"):
+        raise _core.InputError(f"{socket}: this is for NBD clients; orders go to --control, IMAGE.ctl")
     if not said.endswith(b"\n"):
         raise _core.SimulationError(f"{socket}: the server has gone")
     try:

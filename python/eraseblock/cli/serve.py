@@ -118,7 +118,10 @@ def serve(
     named and differs from the one in the image is refused.
     """
     from eraseblock import _core, images, interrupts
+    from eraseblock.results.files import replace_file
 
+    if not image.name or image.is_dir():
+        raise _core.ConfigError(f"--image: found {str(image)!r}, expected the name of a file")
     at = _address(image, socket, host, port, http)
     if tls_any_client and tls is None:
         raise _core.ConfigError("--tls-any-client: nothing is encrypted; name certificates with --tls")
@@ -145,7 +148,8 @@ def serve(
 
     def ready(text: str) -> None:
         found = json.loads(text)
-        lost = f", {found['torn']} pages were lost when it ended" if found["torn"] else ""
+        torn = found["torn"]
+        lost = f", {torn} torn page{'s' if torn > 1 else ''} left out" if torn else ""
         size = images.amount(found["size"])
         sys.stdout.write(f"serving {image} ({size}{lost}) at {found['uri']}\n")
         if (priority := images.priority(found["real_time"])) is not None:
@@ -168,14 +172,45 @@ def serve(
         "http": None if http is None or http is False else (_port(http), _page(image, drive)),
     }
     if report is not None:
-        _core.check_replaceable(str(report))
+        others = {"--image": image, "--record": record, "--socket": socket, "--control": control}
+        _check_report(report, {name: path for name, path in others.items() if path is not None})
     with hold:
         ended = _core.image_serve(str(image), options, prepare, ready)
         if ended is None:
             return
-        if report is not None:
-            report.write_text(ended + "\n", encoding="utf-8")
-        _tell(json.loads(ended), record)
+        try:
+            if report is not None:
+                replace_file(report, [f"{ended}\n".encode()])
+        finally:
+            _tell(json.loads(ended), record)
+
+
+def _check_report(report: Path, others: dict[str, Path]) -> None:
+    """Refuse a report that cannot be written at the end, or would take the place of something else."""
+    from eraseblock import _core
+
+    _core.check_replaceable(str(report))
+    if not report.parent.is_dir():
+        raise _core.InputError(f"--report: {report}: there is no such folder")
+    for option, path in others.items():
+        same = report.resolve() == path.resolve() or (
+            report.exists() and path.exists() and report.samefile(path)
+        )
+        if same:
+            raise _core.ConfigError(f"--report: {report} is the file of {option}; choose another name")
+    if report.exists() and not _is_report(report):
+        raise _core.InputError(
+            f"--report: {report}: there is a file that is no report of a server; choose another name"
+        )
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a server has written this; what is empty is nothing to be lost."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return not text or "drive" in json.loads(text)
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def _address(

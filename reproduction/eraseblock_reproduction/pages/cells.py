@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eraseblock_reproduction import wording
 from eraseblock_reproduction.answers import Answer, PaperAnswer
-from eraseblock_reproduction.finding import DIRECTION, PARTLY, REPRODUCED
+from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, PARTLY, REPRODUCED
 from eraseblock_reproduction.headline import tally
 
 NOT_TRIED = "none run"
@@ -30,14 +30,20 @@ def stated(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
     return _joined([_part(one, wording.stated(paper.paper, one.claim)) for one in answers])
 
 
-def here(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
-    """What came out, of each part of a claim; or why nothing did."""
-    return _joined(
-        [
-            _part(one, wording.ours(paper.paper, one.claim, one.finding) or shortened(one.finding.reason))
-            for one in answers
-        ]
-    )
+def here(paper: PaperAnswer, answers: Sequence[Answer], *, reasons: bool = False) -> str:
+    """What came out, of each part of a claim; or why nothing did.
+
+    With `reasons` it is told, too, why a paper contradicts itself.
+    """
+    return _joined([_part(one, _here(paper, one, reasons=reasons)) for one in answers])
+
+
+def _here(paper: PaperAnswer, answer: Answer, *, reasons: bool) -> str:
+    finding = answer.finding
+    ours = wording.ours(paper.paper, answer.claim, finding)
+    if ours and not (reasons and finding.verdict == CONTRADICTS):
+        return ours
+    return "; ".join(filter(None, (ours, shortened(finding.reason))))
 
 
 def shortened(text: str) -> str:

@@ -91,7 +91,8 @@ def _claims(paper: PaperAnswer, *, whole: bool) -> Iterator[str]:
         if own:
             yield row([_figure(one, titles=whole), *[""] * (len(head) - 1)])
             above = () if whole else paper.main
-            yield from (row(cells_[: len(head)]) for cells_ in _rows(paper, own, anchors=True, above=above))
+            lines = _rows(paper, own, anchors=True, above=above, reasons=whole)
+            yield from (row(cells_[: len(head)]) for cells_ in lines)
     results = [answer for answer in paper.answers if answer.claim.shows == RESULT]
     rows = {answer.claim.whole for answer in results if answer.claim.counts}
     following = [answer for answer in results if not answer.claim.counts]
@@ -127,7 +128,12 @@ def _table(paper: PaperAnswer, answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def _rows(
-    paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool, above: Sequence[Answer] = ()
+    paper: PaperAnswer,
+    answers: Sequence[Answer],
+    *,
+    anchors: bool,
+    above: Sequence[Answer] = (),
+    reasons: bool = False,
 ) -> Iterator[list[str]]:
     """The cells of each claim; one that lists values has them all in its row. Some have a row above."""
     told = {answer.claim.id for answer in above}
@@ -140,7 +146,7 @@ def _rows(
             f'<a id="{name}">{name}</a>' if anchors else f"[{name}](#{name})",
             some[0].claim.says,
             cells.stated(paper, some),
-            cells.here(paper, some),
+            cells.here(paper, some, reasons=reasons),
             cells.verdict(some),
             cells.robust(paper, some),
         ]

@@ -50,6 +50,9 @@ fn parse(text: &str, units: Units, aliases: Units, example: &str) -> Result<u64,
         .unwrap_or(trimmed.len());
     let (digits, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
     let fail = |why: &str| Err(format!("`{text}` {why}; write it like {example}"));
+    if trimmed.starts_with('-') {
+        return fail("is negative");
+    }
     let Some(&(_, scale)) = units.iter().chain(aliases).find(|(name, _)| *name == unit) else {
         let known: Vec<_> = units.iter().map(|(name, _)| *name).collect();
         return fail(&if unit.is_empty() {
@@ -176,6 +179,7 @@ mod tests {
     fn says_what_is_wrong() {
         for (text, part) in [
             ("16", "has no unit"),
+            ("-4 MiB", "is negative"),
             ("16 MeB", "unknown unit `MeB`"),
             ("MiB", "does not start with a number"),
             ("1.5 B", "not a whole number of B"),

@@ -87,7 +87,8 @@ pub fn new_file(path: &Path) -> Result<(File, New), Error> {
     let file = tempfile::Builder::new()
         .prefix(&format!(".{name}.new-"))
         .tempfile_in(folder_of(path))
-        .map_err(failed)?;
+        // Its error names the file for the time being.
+        .map_err(|why| failed(why.raw_os_error().map_or(why, io::Error::from_raw_os_error)))?;
     let (file, name) = file.into_parts();
     Ok((file, New { file: name, path: path.to_owned() }))
 }
@@ -176,11 +177,12 @@ impl Image {
     pub fn open(path: &Path, write: bool) -> Result<(Self, DeviceConfig, Geometry), Error> {
         let failed = |source| Error::file(path, source);
         let wrong = |why: String| Error::image(path, why);
-        let file = OpenOptions::new().read(true).write(write).open(path).map_err(failed)?;
-        let meta = file.metadata().map_err(failed)?;
-        if !meta.is_file() {
+        // To open a pipe would wait for its other end.
+        if !path.metadata().map_err(failed)?.is_file() {
             return Err(wrong("no regular file".into()));
         }
+        let file = OpenOptions::new().read(true).write(write).open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
         let mut superblock = vec![0; SECTOR as usize];
         if meta.len() < SECTOR || file.read_exact_at(&mut superblock, 0).is_err() {
             return Err(wrong("this is no image of eraseblock".into()));

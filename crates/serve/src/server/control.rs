@@ -1,10 +1,12 @@
 //! The control socket: for the owner of the drive alone, one line of JSON for each order and one
-//! for its reply. A thread of its own reads it, so that whoever is slow there costs the drive
-//! nothing.
+//! for its reply. Threads of their own read it, so that whoever is slow there costs the drive and
+//! others nothing.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ const LONGEST: u64 = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Where nobody could be let in, it is tried again after so long.
 const AGAIN: Duration = Duration::from_millis(50);
+/// So many may be about to give an order: who says nothing does not keep others from it.
+const AT_ONCE: usize = 64;
 /// An order takes no longer: a copy of a large image may take a while.
 const LONGEST_ORDER: Duration = Duration::from_secs(3600);
 
@@ -47,12 +51,23 @@ impl Control {
         let Some(listener) = self.listener.take() else { return };
         let desk = desk.clone();
         thread::spawn(move || {
-            // One after the other: there is one drive.
+            let (done, ended) = channel();
+            let (one, mut heard) = (Arc::new(Mutex::new(())), 0);
             for stream in listener.incoming() {
-                match stream {
-                    Ok(stream) => serve(&stream, &desk),
-                    // There may be no file handle left: others need the processor meanwhile.
-                    Err(_) => thread::sleep(AGAIN),
+                // There may be no file handle left: others need the processor meanwhile.
+                let Ok(stream) = stream else {
+                    thread::sleep(AGAIN);
+                    continue;
+                };
+                let (desk, one, done) = (desk.clone(), Arc::clone(&one), done.clone());
+                let begun = thread::Builder::new().spawn(move || {
+                    serve(&stream, &desk, &one);
+                    _ = done.send(());
+                });
+                heard += usize::from(begun.is_ok());
+                heard -= ended.try_iter().count();
+                if heard >= AT_ONCE {
+                    heard -= usize::from(ended.recv().is_ok());
                 }
             }
         });
@@ -65,13 +80,17 @@ impl Drop for Control {
     }
 }
 
-fn serve(stream: &UnixStream, desk: &Desk) {
+/// Hears one order, and does it when no other is being done: there is one drive.
+fn serve(stream: &UnixStream, desk: &Desk, one: &Mutex<()>) {
     let mut line = String::new();
     let read = BufReader::new(Timed::new(stream, PATIENCE).take(LONGEST)).read_line(&mut line);
     if read.is_err() || line.is_empty() {
         return;
     }
-    let reply: Reply = order(&line).and_then(|order| desk.ask(order, LONGEST_ORDER));
+    let reply: Reply = order(&line).and_then(|order| {
+        let _turn = one.lock().unwrap_or_else(PoisonError::into_inner);
+        desk.ask(order, LONGEST_ORDER)
+    });
     let text = match reply {
         Ok(json) => format!("{{\"done\": {json}}}\n"),
         Err(why) => format!("{}\n", json!({ "error": why })),

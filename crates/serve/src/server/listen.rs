@@ -91,7 +91,7 @@ impl Listener {
     pub fn uri(&self, encrypted: bool) -> String {
         let scheme = if encrypted { "nbds" } else { "nbd" };
         match self {
-            Self::Unix(_, path) => format!("{scheme}+unix:///?socket={}", path.display()),
+            Self::Unix(_, path) => format!("{scheme}+unix:///?socket={}", escaped(path)),
             Self::Tcp(listener) => listener
                 .local_addr()
                 .map_or_else(|_| String::new(), |at| format!("{scheme}://{at}")),
@@ -138,6 +138,19 @@ impl Drop for Listener {
             _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// A path as it stands in a URI.
+fn escaped(path: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    bytes
+        .map(
+            |&byte| {
+                if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+            },
+        )
+        .collect()
 }
 
 /// A socket for its owner alone. One that a server left which was killed is taken over; one that

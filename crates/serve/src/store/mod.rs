@@ -71,7 +71,7 @@ impl Store {
             places: Chunks::new(0, Ppn::NONE),
             counts: Counts::new(layout.blocks, layout.pages_per_block, layout.logical_pages),
             known: Known::nothing(),
-            checkpoints: Checkpoints::new(&layout, &[], &[], false),
+            checkpoints: Checkpoints::new(&layout, (&[], &[]), 0, false),
             steps: 0,
             state: State::default(),
             records: Vec::new(),
@@ -108,7 +108,8 @@ impl Store {
         let Contents { media, found, entries, last_steps, kept, checkpoints, .. } = contents;
         self.places = Chunks::new(layout.logical_pages as usize, Ppn::NONE);
         self.counts = Counts::new(layout.blocks, layout.pages_per_block, layout.logical_pages);
-        self.checkpoints = Checkpoints::new(&layout, &checkpoints, &entries, sync);
+        self.checkpoints =
+            Checkpoints::new(&layout, (&checkpoints, &entries), found.compared, sync);
         self.known = Known { entries, last_steps, kept };
         // Pages of later steps may have been lost: their numbers are not used again.
         let on_disk = checkpoints.iter().map(|(_, head)| head.steps).max().unwrap_or(0);
