@@ -32,6 +32,7 @@ mod oracle;
 mod page_schemes;
 mod parked;
 mod pattern_merges;
+mod plain_requests;
 mod power;
 mod preconditions;
 mod read_tail;

@@ -155,6 +155,10 @@ pub fn all() -> Vec<Path> {
     let able = json!({"nand": {"scheduling": "read-first", "two_plane": {"same_page": false},
                                "suspend": {"latency": "20us"}}});
     let cached = json!({"ftl": {"mapping": {"kind": "dftl", "cache": 64, "entries_per_page": 64}}});
+    let large = json!({"nand": {"channels": 8, "chips_per_channel": 4, "dies_per_chip": 2,
+                                "blocks_per_plane": 8},
+                       "ftl": {"exported": "32 MiB"},
+                       "host": {"max_outstanding": 32}});
     let mut more = |name: &str, over: &Value, load| {
         all.push(Path::new(name.to_owned(), over, load));
     };
@@ -170,6 +174,7 @@ pub fn all() -> Vec<Path> {
     more("trims", &none, Load { trim_after: 4, ..half });
     all.push(Path { verify: true, ..Path::new("every read verified".to_owned(), &none, half) });
     all.push(Path { metrics: true, ..Path::new("all metrics".to_owned(), &none, half) });
+    all.push(Path::new("page writes on 64 dies".to_owned(), &large, Load::WRITES));
     all
 }
 

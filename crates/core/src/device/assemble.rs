@@ -53,9 +53,11 @@ impl Device {
             unmerged: false,
             way_is_made: false,
             idleness_noted: false,
+            ends_plainly: false,
             offline: false,
         };
         device.backend.set_timed(timed);
+        device.ends_plainly = device.backend.ends_plainly();
         device.observers = Observers::new(&device.as_observed());
         if let BufferConfig::Brought(_) = config.buffer.scheme {
             device.observe(Box::new(Brought));

@@ -74,6 +74,8 @@ pub struct Device {
     preconditioning: Preconditioning,
     /// What idle time is used for has been asked since something happened.
     idleness_noted: bool,
+    /// Nothing follows from the end of a flash operation but for those who wait for it.
+    ends_plainly: bool,
     /// The next request need not wait for its turn any more.
     way_is_made: bool,
     /// What the report leaves out.

@@ -18,6 +18,7 @@ impl Device {
         self.observers.keep(metric, &drive);
         if self.observers.read_paths() {
             self.backend.watch_paths();
+            self.ends_plainly = false;
         }
     }
 

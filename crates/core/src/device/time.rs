@@ -91,7 +91,10 @@ impl Device {
                 arrival
             };
             let id = self.admit(request, arrival);
-            self.serve(id, request)?;
+            let number = self.backend.counters().submitted - 1;
+            if !self.serve_timed_plainly(id, request, number)? {
+                self.serve(id, request)?;
+            }
             self.finish_issue(id);
         } else {
             self.serve_untimed(request)?;
@@ -115,6 +118,9 @@ impl Device {
     pub(super) fn wait_for_turn(&mut self, arrival: u64) -> Result<(), DeviceError> {
         self.run_until(arrival)?;
         self.backend.advance_to(arrival);
+        if self.requests.under_way() >= self.config.host.max_outstanding {
+            self.run_plainly(NEVER, self.config.host.max_outstanding)?;
+        }
         while self.requests.under_way() >= self.config.host.max_outstanding {
             self.advance()?;
         }
@@ -257,8 +263,45 @@ impl Device {
     /// Lets everything happen that happens up to `time`, but for what waits for everything that
     /// comes at `time`.
     pub(super) fn run_until(&mut self, time: u64) -> Result<(), DeviceError> {
+        if self.run_plainly(time, 0)? {
+            return Ok(());
+        }
         while self.step_until(time)? {}
         Ok(())
+    }
+
+    /// The same as long as nothing happens but that flash operations end, on which nobody but
+    /// requests and collection waits, and `enough` requests or more are under way. Whether that was
+    /// all up to `time`.
+    fn run_plainly(&mut self, time: u64, enough: u32) -> Result<bool, DeviceError> {
+        if !self.ends_plainly {
+            return Ok(false);
+        }
+        while self.requests.under_way() >= enough
+            && !self.pipeline.has_parked()
+            && self.requests.next_timer() == NEVER
+        {
+            let next = self.backend.engine().next_event();
+            if next > time || next == NEVER {
+                return Ok(next != NEVER);
+            }
+            self.backend.step();
+            if let Some(tag) = self.backend.take_only_finished()
+                && self.collect_one(tag, None)
+            {
+                self.start_jobs()?;
+            }
+            if self.backend.engine().has_finished() || self.requests.has_tickets() {
+                self.after_end()?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// More than one has been told of the end of an operation, or somebody waits for slots.
+    #[inline(never)]
+    fn after_end(&mut self) -> Result<(), DeviceError> {
+        self.after_event()
     }
 
     /// The next of these things happens, if there is one.
@@ -337,7 +380,7 @@ impl Device {
         self.after_event()
     }
 
-    #[inline]
+    #[inline(always)]
     fn after_event(&mut self) -> Result<(), DeviceError> {
         loop {
             // What has ended changes nothing about which units ask to be collected, but for
@@ -405,6 +448,11 @@ impl Device {
 
     /// Serves the tags of joins that have ended; whether collection is among them.
     pub(super) fn collect_finished(&mut self) -> bool {
+        if !self.backend.engine().watches_paths()
+            && let Some(tag) = self.backend.take_only_finished()
+        {
+            return self.collect_one(tag, None);
+        }
         let mut collected = false;
         let mut finished = std::mem::take(&mut self.finished);
         self.backend.take_finished(&mut finished);

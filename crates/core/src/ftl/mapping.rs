@@ -37,6 +37,12 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// The same as [`Self::translate`] without planning anything. O(1).
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
+    /// Whether a page that it takes is one program, and nothing else is planned for it that whoever
+    /// waits for the page has to wait for.
+    fn takes_one_program(&self) -> bool {
+        false
+    }
+
     /// The host is going to use these pages: what is known of them is read from memory, all at
     /// once, so that requests do not wait for one after the other. Changes nothing.
     fn fetch(&self, _pages: &[Lpn]) {}

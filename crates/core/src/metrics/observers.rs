@@ -277,11 +277,22 @@ impl Observers {
         submitted >= self.serve_from
     }
 
-    /// Whether somebody hears of each request: that it begins, what the buffer says of its pages,
-    /// or that it is answered.
-    pub fn hear_of_requests(&self) -> bool {
-        self.details
-            || [Event::Begin, Event::Access, Event::Answer].iter().any(|&e| self.is_heard(e))
+    /// Whether somebody hears that a request begins, or what the buffer says of its pages.
+    #[inline]
+    pub fn hear_of_serving_pages(&self) -> bool {
+        self.details || self.is_heard(Event::Begin) || self.is_heard(Event::Access)
+    }
+
+    /// Whether somebody hears of plans.
+    #[inline]
+    pub fn hear_of_plans(&self) -> bool {
+        self.is_heard(Event::Issue)
+    }
+
+    /// Whether somebody hears of answers.
+    #[inline]
+    pub fn hear_of_answers(&self) -> bool {
+        self.is_heard(Event::Answer)
     }
 
     /// Whether somebody hears of pages that leave the buffer.

@@ -165,7 +165,7 @@ impl Chip {
 
     /// Planes go together: a die waits for all that comes at the same time before it begins.
     #[inline]
-    pub(super) fn gathers(&self) -> bool {
+    pub fn gathers(&self) -> bool {
         self.two_plane.is_some()
     }
 

@@ -191,8 +191,12 @@ impl Flash {
         }
         self.write_ptr[block.index()] = end.max(next);
         if let Some(written) = &mut self.written {
-            let base = self.geometry.ppn(block, 0).index();
-            written.set_range(base + page as usize, base + end as usize);
+            let first = self.geometry.ppn(block, page).index();
+            if count == 1 {
+                written.set(first);
+            } else {
+                written.set_range(first, first + count as usize);
+            }
         }
     }
 

@@ -76,6 +76,8 @@ impl JoinId {
     /// Nothing to wait for, or nobody who waits.
     pub const NONE: Self = Self(NONE);
     const ENGINE: u32 = 1 << 31;
+    /// Of a tag, which is no join.
+    const TAG: u32 = 3 << 30;
 
     /// One of a plan.
     #[inline]
@@ -87,6 +89,25 @@ impl JoinId {
     #[inline]
     pub const fn of_engine(number: u32) -> Self {
         Self(number | Self::ENGINE)
+    }
+
+    /// No join, but whom the end of the one operation that this is the waiter of is told: a tag
+    /// below 2^30 - 1.
+    #[inline]
+    pub const fn of_tag(tag: u32) -> Self {
+        Self(tag | Self::TAG)
+    }
+
+    /// That tag.
+    #[inline]
+    pub const fn tag(self) -> Option<u32> {
+        if self.0 >= Self::TAG && !self.is_none() { Some(self.0 & !Self::TAG) } else { None }
+    }
+
+    /// Whether there is anything to hold and to release.
+    #[inline]
+    pub const fn is_join(self) -> bool {
+        self.0 < Self::TAG
     }
 
     /// What an edge of the engine leads to, if that is a join and not an operation.
@@ -125,7 +146,11 @@ impl std::fmt::Display for JoinId {
         if self.is_none() {
             return f.write_str("none");
         }
-        write!(f, "{}{}", self.index(), if self.is_of_plan() { " of the plan" } else { "" })
+        match self.tag() {
+            Some(tag) => write!(f, "tag {tag}"),
+            None if self.is_of_plan() => write!(f, "{} of the plan", self.index()),
+            None => write!(f, "{}", self.index()),
+        }
     }
 }
 
@@ -160,7 +185,8 @@ pub struct FlashOp {
     pub waits: JoinId,
     /// Join of the plan to signal.
     pub signals: JoinId,
-    /// Join of the engine to signal: the request or job on whose behalf this runs.
+    /// Join of the engine to signal: the request or job on whose behalf this runs. Or the tag of
+    /// one who waits for nothing else of what is planned.
     pub waiter: JoinId,
     /// Buffer slots that are free again when this has ended.
     pub slots: u32,

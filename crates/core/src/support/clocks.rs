@@ -1,104 +1,66 @@
-//! The earliest of a fixed set of clocks: a tree over dense keys of which each node has eight below
-//! it.
+//! The earliest of a fixed set of clocks.
 //!
-//! A clock that is set to go off after the first of its eight changes nothing above; where the
-//! first one is set anew, its eight are compared, and so on up to the root.
+//! Few clocks are compared with one another when the earliest has changed. More are kept in a row,
+//! the earliest first: what takes as long as what was set before it goes to the end of the row, and
+//! the earliest leaves it at the front, so that mostly nothing has to be moved.
+
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 /// A clock that is not set.
 pub const NEVER: u64 = u64::MAX;
 
-/// Clocks, or nodes, that are compared at once.
-const FAN: usize = 8;
+/// So many are few.
+const FEW: usize = 8;
 
 /// Clocks `0..len`, none set at first. Among equal times the lowest index wins.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Clocks {
-    /// The clocks first, then the earliest of each eight of them, and so on; the last level has
-    /// eight.
-    levels: Vec<Level>,
+    /// In eights; those that there are not are never set.
+    times: Vec<[u64; FEW]>,
+    /// Those that are set, the earliest first; empty where there are few.
+    row: VecDeque<Entry>,
     first: Entry,
 }
 
-/// What is compared with one another, in eights.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Level {
-    times: Vec<[u64; FAN]>,
-    /// Whose times they are; the clocks' own level has none.
-    clocks: Vec<[u32; FAN]>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Entry {
     time: u64,
     clock: u32,
 }
 
-impl Level {
+impl Entry {
+    /// Whether it goes off before another.
     #[inline]
-    fn entry(&self, at: usize) -> Entry {
-        Entry { time: self.times[at / FAN][at % FAN], clock: self.clocks[at / FAN][at % FAN] }
-    }
-
-    /// The earliest of eight, the first among equals.
-    #[inline]
-    fn earliest(&self, group: usize) -> Entry {
-        let times = &self.times[group];
-        let (mut place, mut time) = (0, times[0]);
-        for (other, &earlier) in times.iter().enumerate().skip(1) {
-            if earlier < time {
-                (place, time) = (other, earlier);
-            }
-        }
-        let clock = self.clocks.get(group).map_or((group * FAN + place) as u32, |all| all[place]);
-        Entry { time, clock }
+    fn comes_before(self, other: Self) -> bool {
+        let key = |one: Self| u128::from(one.time) << 32 | u128::from(one.clock);
+        key(self) < key(other)
     }
 }
+
+const NOTHING: Entry = Entry { time: NEVER, clock: 0 };
 
 impl Clocks {
     /// `len` clocks.
     pub fn new(len: usize) -> Self {
-        let mut groups = len.div_ceil(FAN).max(1);
-        let mut levels = vec![Level { times: vec![[NEVER; FAN]; groups], clocks: Vec::new() }];
-        let mut apart = FAN as u32;
-        while groups > 1 {
-            let first = |at: usize| at as u32 * apart;
-            let above = groups.div_ceil(FAN);
-            let clocks = (0..above).map(|group| std::array::from_fn(|at| first(group * FAN + at)));
-            levels.push(Level { times: vec![[NEVER; FAN]; above], clocks: clocks.collect() });
-            (groups, apart) = (above, apart * FAN as u32);
-        }
-        Self { levels, first: Entry { time: NEVER, clock: 0 } }
+        let row = VecDeque::with_capacity(if len > FEW { len } else { 0 });
+        Self { times: vec![[NEVER; FEW]; len.div_ceil(FEW).max(1)], row, first: NOTHING }
     }
 
-    /// Sets clock `i`. O(log n), less where the earliest of its part stays the same.
+    /// Sets clock `i`. Mostly O(1); where many are set and it goes off between others, O(of those).
     #[inline]
     pub fn set(&mut self, i: u32, time: u64) {
-        let (mut entry, mut at) = (Entry { time, clock: i }, i as usize);
-        for level in 0..self.levels.len() {
-            let (group, place) = (at / FAN, at % FAN);
-            let here = &mut self.levels[level];
-            here.times[group][place] = entry.time;
-            if level > 0 {
-                here.clocks[group][place] = entry.clock;
-            }
-            let first = self.levels.get(level + 1).map_or(self.first, |above| above.entry(group));
-            let is_earlier =
-                entry.time < first.time || (entry.time == first.time && entry.clock < first.clock);
-            if !is_earlier {
-                // Somebody else's is earlier, unless the earliest has been this one's.
-                if first.clock as usize >> (3 * level) != at {
-                    return;
-                }
-                entry = self.levels[level].earliest(group);
-                if entry == first {
-                    return;
-                }
-            }
-            at = group;
+        let clock = &mut self.times[i as usize / FEW][i as usize % FEW];
+        let before = std::mem::replace(clock, time);
+        let entry = Entry { time, clock: i };
+        if self.times.len() > 1 {
+            self.move_in_row(before, entry);
+        } else if entry.comes_before(self.first) {
+            self.first = entry;
+        } else if i == self.first.clock {
+            self.first = self.earliest_of_few();
         }
-        self.first = entry;
     }
 
     /// The clock that goes off first and its time; [`NEVER`] where none is set.
@@ -110,7 +72,47 @@ impl Clocks {
     /// The time of clock `i`.
     #[inline]
     pub fn get(&self, i: u32) -> u64 {
-        self.levels[0].times[i as usize / FAN][i as usize % FAN]
+        self.times[i as usize / FEW][i as usize % FEW]
+    }
+
+    #[inline]
+    fn earliest_of_few(&self) -> Entry {
+        let times = &self.times[0];
+        let (mut clock, mut time) = (0, times[0]);
+        for (other, &earlier) in times.iter().enumerate().skip(1) {
+            if earlier < time {
+                (clock, time) = (other as u32, earlier);
+            }
+        }
+        Entry { time, clock }
+    }
+
+    /// A clock that went off at `before` goes off at another time.
+    #[inline]
+    fn move_in_row(&mut self, before: u64, entry: Entry) {
+        let clock = entry.clock;
+        if before != NEVER {
+            if self.first.clock == clock {
+                self.row.pop_front();
+            } else {
+                let place = self.place_of(Entry { time: before, clock });
+                self.row.remove(place);
+            }
+        }
+        if entry.time != NEVER {
+            match self.row.back() {
+                Some(&last) if entry.comes_before(last) => {
+                    self.row.insert(self.place_of(entry), entry);
+                }
+                _ => self.row.push_back(entry),
+            }
+        }
+        self.first = self.row.front().copied().unwrap_or(NOTHING);
+    }
+
+    /// Where it is in the row, or belongs.
+    fn place_of(&self, entry: Entry) -> usize {
+        self.row.partition_point(|one| one.comes_before(entry))
     }
 }
 
@@ -125,7 +127,10 @@ mod tests {
         #[test]
         fn finds_what_a_scan_finds(
             len in prop_oneof![1usize..80, 500usize..600],
-            ops in prop::collection::vec((0usize..600, prop_oneof![0u64..20, Just(NEVER)]), 0..300),
+            ops in prop::collection::vec(
+                (0usize..600, prop_oneof![0u64..20, 0u64..2000, 0u64..1 << 40, Just(NEVER)]),
+                0..300,
+            ),
         ) {
             let (mut clocks, mut model) = (Clocks::new(len), vec![NEVER; len]);
             for (i, time) in ops {
@@ -137,6 +142,32 @@ mod tests {
                 if time != NEVER {
                     prop_assert_eq!(clocks.first().0 as usize, at);
                 }
+            }
+        }
+
+        /// The same where time goes on: what goes off first is set anew, or not.
+        #[test]
+        fn time_goes_on(
+            len in prop_oneof![1usize..80, 500usize..600],
+            steps in prop::collection::vec(
+                (any::<prop::sample::Index>(), prop_oneof![0u64..300, 0u64..1_000_000], any::<bool>()),
+                0..400,
+            ),
+        ) {
+            let (mut clocks, mut model, mut now) = (Clocks::new(len), vec![NEVER; len], 0);
+            for (which, after, serves) in steps {
+                let (first, time) = clocks.first();
+                let earliest = model.iter().copied().enumerate().min_by_key(|&(i, t)| (t, i));
+                prop_assert_eq!(Some(time), earliest.map(|(_, time)| time));
+                let set = if serves && time != NEVER {
+                    prop_assert_eq!(Some(first as usize), earliest.map(|(i, _)| i));
+                    now = time;
+                    (first as usize, if after % 3 == 0 { now + after } else { NEVER })
+                } else {
+                    (which.index(len), now + after)
+                };
+                clocks.set(set.0 as u32, set.1);
+                model[set.0] = set.1;
             }
         }
     }

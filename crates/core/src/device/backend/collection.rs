@@ -50,6 +50,11 @@ impl Collection {
         self.instant
     }
 
+    /// Whether it goes ahead of need while no request is under way.
+    pub fn uses_idle_time(&self) -> bool {
+        self.when_idle
+    }
+
     /// The FTL has taken a page, or a request has come: collection is not futile.
     #[inline]
     pub fn note_progress(&mut self) {

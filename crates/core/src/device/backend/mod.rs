@@ -58,11 +58,13 @@ pub(super) struct Backend {
     watches_reads: bool,
     /// The FTL places pages, not whole logical blocks.
     places_pages: bool,
+    /// It writes a page by one program and nothing else.
+    takes_one_program: bool,
 }
 
 crate::persist!(Backend {
     flash, engine, counters, plan, job_plan, group, collection, timed, copy_back, watches_reads,
-    places_pages,
+    places_pages, takes_one_program,
 } objects { mapping });
 
 /// Lends the parts of a backend to its mapping.
@@ -75,6 +77,7 @@ macro_rules! cx {
             counters: &mut $backend.counters,
             timed: $backend.timed,
             instant: false,
+            at_once: false,
             copy_back: $backend.copy_back,
             own: $own,
             group: $backend.group,
@@ -99,6 +102,7 @@ impl Backend {
         }
         let watches_reads = advice.is_some_and(Advice::watches_reads);
         let places_pages = advice.is_some_and(Advice::places_pages);
+        let takes_one_program = mapping.takes_one_program();
         Self {
             flash,
             engine,
@@ -112,6 +116,7 @@ impl Backend {
             copy_back,
             watches_reads,
             places_pages,
+            takes_one_program,
         }
     }
 
@@ -186,6 +191,23 @@ impl Backend {
         self.places_pages
     }
 
+    /// Whether the FTL writes a page by one program and nothing else.
+    #[inline]
+    pub fn takes_one_program(&self) -> bool {
+        self.takes_one_program
+    }
+
+    /// Whether nothing follows from the end of an operation but for those who wait for it: no idle
+    /// time is used, no medium kept, dies begin as soon as they can, and nobody asks for paths.
+    pub fn ends_plainly(&self) -> bool {
+        !(self.watches_reads
+            || self.collection.uses_idle_time()
+            || self.collection.is_instant()
+            || self.engine.chip().gathers()
+            || self.engine.stored().is_some()
+            || self.engine.watches_paths())
+    }
+
     /// Bytes of state: mapping, array and engine.
     pub fn bytes(&self) -> usize {
         self.mapping.bytes() + self.flash.bytes() + self.engine.bytes()
@@ -229,6 +251,19 @@ impl Backend {
     pub fn write(&mut self, own: Waiter, pages: &[PageOut], waits: JoinId) -> usize {
         let taken = self.mapping.write(&mut cx!(self, plan, own), pages, waits);
         if taken > 0 {
+            self.collection.note_progress();
+        }
+        taken
+    }
+
+    /// The same for one page, whose program begins at once ([`Self::begins_at_once`]); whether the
+    /// FTL has taken it.
+    #[inline]
+    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> bool {
+        let mut cx = cx!(self, plan, own);
+        cx.at_once = true;
+        let taken = self.mapping.write(&mut cx, &[page], JoinId::NONE) > 0;
+        if taken {
             self.collection.note_progress();
         }
         taken
@@ -313,6 +348,27 @@ impl Backend {
         let mut cx = cx!(self, plan, NOBODY);
         cx.known = known;
         cx.read(block, page, lpn, cause, join, waiter);
+    }
+
+    /// The same of a page that is known to lie there: its read begins at once
+    /// ([`Self::begins_at_once`]).
+    #[inline]
+    pub fn read_at_once(&mut self, (lpn, ppn): (Lpn, Ppn), waiter: JoinId) {
+        let (block, page) = self.flash.geometry().split(ppn);
+        let mut cx = cx!(self, plan, NOBODY);
+        cx.at_once = true;
+        cx.read(block, page, lpn, Cause::Host, JoinId::NONE, waiter);
+    }
+
+    /// Whether an operation that is all that is planned for a page need not wait in the plan:
+    /// nothing is planned before it, it takes time, and nobody keeps or hears what it does.
+    #[inline]
+    pub fn begins_at_once(&self, observers: &Observers) -> bool {
+        self.timed
+            && self.takes_one_program
+            && self.plan.is_empty()
+            && !observers.hear_of_plans()
+            && self.engine.stored().is_none()
     }
 
     /// What comes next in the plan does not go on with the last read.
@@ -416,6 +472,12 @@ impl Backend {
     #[inline]
     pub fn take_finished(&mut self, into: &mut Vec<u32>) {
         self.engine.take_finished(into);
+    }
+
+    /// The tag of such a join, if it is the only one.
+    #[inline]
+    pub fn take_only_finished(&mut self) -> Option<u32> {
+        self.engine.take_only_finished()
     }
 
     /// How those ends came about, in the same order; empty where nobody wants to know.

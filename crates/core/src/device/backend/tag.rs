@@ -1,9 +1,9 @@
-//! Whom the end of a join is for: a kind and a number in 32 bits.
+//! Whom the end of a join, or of an operation, is for: a kind and a number in 30 bits.
 
 use crate::support::ids::{PlaneId, RequestId};
 
-const READS: u32 = 1 << 30;
-const JOB: u32 = 1 << 31;
+const READS: u32 = 1 << 28;
+const JOB: u32 = 1 << 29;
 const KIND: u32 = READS | JOB;
 
 /// Who is told that a join has ended.

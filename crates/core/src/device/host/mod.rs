@@ -268,6 +268,12 @@ impl Requests {
         self.tickets.push_back((id, freed));
     }
 
+    /// Whether somebody waits for slots.
+    #[inline]
+    pub fn has_tickets(&self) -> bool {
+        !self.tickets.is_empty()
+    }
+
     /// The first of those that wait for slots, if so many freed ones are enough: it waits no more.
     #[inline]
     pub fn take_ticket(&mut self, freed: u64) -> Option<RequestId> {

@@ -45,17 +45,22 @@ impl Evictions {
 
 impl Device {
     /// From here on pages are written for a request that came at `arrival`: their operations belong
-    /// to the join that is returned, and `own` waits for them, too. Nothing is timed without time,
-    /// and what no request asked for.
+    /// to the join that is returned, and `own` waits for them, too; one page `alone` that nobody
+    /// waits for needs none. Nothing is timed without time, and what no request asked for.
     #[inline]
     pub(in crate::device) fn begin_timed_eviction(
         &mut self,
         own: Waiter,
         arrival: Option<u64>,
+        alone: bool,
     ) -> (Waiter, Option<JoinId>) {
         let Some(arrival) = arrival.filter(|_| self.backend.is_timed()) else { return (own, None) };
         let place = self.pipeline.under_way.begin(arrival);
-        let join = self.backend.join(Tag::Eviction(place));
+        let tag = Tag::Eviction(place);
+        if alone && own == Waiter::Nobody && self.backend.takes_one_program() {
+            return (Waiter::Writes(JoinId::of_tag(tag.bits())), None);
+        }
+        let join = self.backend.join(tag);
         self.backend.hold(join);
         if let Waiter::Writes(all) = own {
             self.backend.link(join, all);
@@ -72,6 +77,13 @@ impl Device {
     /// All that was planned is issued: joins end with their operations from now on.
     #[inline]
     pub(in crate::device) fn release_timed_evictions(&mut self) {
+        if self.pipeline.under_way.has_planned() {
+            self.release_planned();
+        }
+    }
+
+    #[inline(never)]
+    fn release_planned(&mut self) {
         while let Some(join) = self.pipeline.under_way.planned.pop() {
             self.backend.release(join);
         }

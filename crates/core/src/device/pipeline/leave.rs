@@ -56,7 +56,8 @@ impl Device {
             if self.pipeline.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
         let mut written = 0;
         for leaving in leaving.chunks(requests) {
-            let (own, join) = self.begin_timed_eviction(own, arrival);
+            let alone = leaving.len() == 1 && !eviction.action.pads();
+            let (own, join) = self.begin_timed_eviction(own, arrival, alone);
             self.write_evicted_pages(own, eviction.action, leaving)?;
             self.end_timed_eviction(join);
             written += self.pipeline.batch.len();
@@ -126,7 +127,7 @@ impl Device {
         let pages = self.pipeline.batch.len();
         self.observers.on_write(&Written { pages, with_padding: pages, bypassed: true });
         let fills = self.join_of_fills(span.pages());
-        let own = self.writes_join(id);
+        let own = self.waiter_of(id);
         self.requests.bypass(id);
         self.write_after(own, fills, JoinId::NONE)?;
         if self.geometry.program_pages > 1 {
@@ -140,7 +141,7 @@ impl Device {
     /// `None` where no page is being filled. The caller releases it when it has issued what signals
     /// it.
     #[inline]
-    fn join_of_fills(&mut self, pages: impl Iterator<Item = Lpn>) -> Option<JoinId> {
+    pub(super) fn join_of_fills(&mut self, pages: impl Iterator<Item = Lpn>) -> Option<JoinId> {
         if self.pipeline.fills.is_empty() { None } else { self.join_fills(pages) }
     }
 
@@ -165,7 +166,7 @@ impl Device {
 
     /// Writes the batch after the reads that fill its pages, or after join `waits` of the plan.
     #[inline(always)]
-    fn write_after(
+    pub(super) fn write_after(
         &mut self,
         own: Waiter,
         fills: Option<JoinId>,

@@ -125,6 +125,12 @@ impl Pipeline {
         (peak > 0 && peak < self.capacity && !self.made_room).then_some(peak)
     }
 
+    /// Whether some pages are being filled: what is written of them may have to wait.
+    #[inline]
+    pub fn awaits_fills(&self) -> bool {
+        !self.fills.is_empty()
+    }
+
     /// Whether writes wait for room.
     #[inline]
     pub fn has_parked(&self) -> bool {

@@ -1,16 +1,16 @@
-//! Requests of a run without time, many in one call.
+//! Plain requests: reads and writes of whole pages of one logical block, of which nobody is told.
 //!
-//! There a request has been answered once it has been served, and most of what may come between the
-//! two does not exist. What is left of the way through the buffer is this, for a read or write of
-//! whole pages of one logical block of which nobody is told; all others go the way of all
-//! ([`Device::submit`]).
+//! Most of what may come between a request and the flash does not exist for them. What is left of
+//! the way through the buffer is this; all others go the way of all ([`Device::serve`]). In a run
+//! without time, where a request has been answered once it has been served, many are taken in one
+//! call.
 
 use super::serve::Below;
 use crate::buffer::{Action, Answer, Eviction, Outcome, Span};
 use crate::config::WriteBack;
 use crate::device::backend::NOBODY;
 use crate::device::{AHEAD, Device, DeviceError};
-use crate::ftl::PageOut;
+use crate::ftl::{PageOut, Waiter};
 use crate::host::split::Pages;
 use crate::host::{Op, Request};
 use crate::metrics::observer::{Moment, Written};
@@ -40,23 +40,47 @@ impl Device {
         (taken, Ok(()))
     }
 
-    /// Whether nobody but the counters sees a request: there is neither time, nor a medium, nor
-    /// somebody who hears of requests.
+    /// Whether nobody but the counters sees a request, and it is answered at once: there is neither
+    /// time, nor a medium, nor somebody who hears of requests.
     fn serves_plainly(&self) -> bool {
         !(self.backend.is_timed()
             || self.failed
             || self.worn_out
-            || self.observers.hear_of_requests()
-            || self.backend.engine().stored().is_some()
+            || self.observers.hear_of_answers()
             || self.backend.flash().violation().is_some()
-            || self.backend.watches_reads()
             || self.requests.keeps_answers()
-            || self.pipeline.has_parked()
             || self.backend.counters().submitted == 0)
+            && self.is_unwatched()
+    }
+
+    /// Whether nobody is told what becomes of a request's pages before it is answered.
+    #[inline]
+    fn is_unwatched(&self) -> bool {
+        !(self.observers.hear_of_serving_pages()
+            || self.backend.engine().stored().is_some()
+            || self.backend.watches_reads()
+            || self.pipeline.has_parked())
+    }
+
+    /// Serves a request with time, of which `number` have come before it, if it is a plain one.
+    #[inline]
+    pub(in crate::device) fn serve_timed_plainly(
+        &mut self,
+        id: RequestId,
+        request: &Request,
+        number: u64,
+    ) -> Result<bool, DeviceError> {
+        if !self.is_unwatched() {
+            return Ok(false);
+        }
+        let Some(span) = self.plain_span(request, number) else { return Ok(false) };
+        self.pipeline.current.parked_before = self.pipeline.parked.next();
+        self.serve_span_plainly(id, &span)?;
+        Ok(true)
     }
 
     fn submit_plainly(&mut self, request: &Request) -> Result<(), DeviceError> {
-        match self.plain_span(request) {
+        match self.plain_span(request, self.backend.counters().submitted) {
             Some(span) if !self.warm_up_ends() => self.serve_plainly(request, span),
             _ => self.submit(request),
         }
@@ -65,13 +89,19 @@ impl Device {
     /// The pages of a request that reads or writes whole ones of one logical block. To read a part of
     /// a page is to read it.
     #[inline]
-    fn plain_span(&self, request: &Request) -> Option<Span> {
+    fn plain_span(&self, request: &Request, number: u64) -> Option<Span> {
         let write = match request.op {
             Op::Read => false,
             Op::Write if !request.fua => true,
             Op::Write | Op::Trim | Op::Flush => return None,
         };
         let by_page = self.geometry.by_page();
+        if request.len == self.geometry.page_bytes {
+            let (first, before) = by_page.split(request.offset);
+            let is_page = before == 0 && first < u64::from(self.logical_pages);
+            let span = Span { first: Lpn(first as u32), count: 1, write, request: number };
+            return is_page.then_some(span);
+        }
         let end = request.offset.checked_add(request.len)?;
         let ((first, before), (end, rest)) = (by_page.split(request.offset), by_page.split(end));
         let after = end + u64::from(rest > 0);
@@ -81,56 +111,26 @@ impl Device {
         }
         let (first, count) = (Lpn(first as u32), (after - first) as u32);
         let place = self.geometry.split_logical(first).1;
-        (place + count <= self.geometry.pages_per_block).then(|| Span {
+        (place + count <= self.geometry.pages_per_block).then_some(Span {
             first,
             count,
             write,
-            request: self.backend.counters().submitted,
+            request: number,
         })
     }
 
     fn serve_plainly(&mut self, request: &Request, span: Span) -> Result<(), DeviceError> {
-        let Span { count, write, request: number, .. } = span;
         self.backend.note_progress();
-        self.pipeline.current.forced = false;
-        self.pipeline.current.write = None;
         let counters = self.backend.count();
         counters.submitted += 1;
         counters.by_op[request.op as usize] += 1;
         counters.bytes += request.len;
-        if write {
-            counters.pages_written += u64::from(count);
-            self.pipeline.current.write = Some((number, count));
-            self.pipeline.buffer.writes(number, count);
-        } else {
-            counters.pages_read += u64::from(count);
-        }
-        let mut out = self.take_outcome();
-        self.backend.end_run_of_reads();
-        let below = Below::new(&self.backend, &self.geometry, &self.config.nand.timing);
-        self.pipeline.buffer.access(&span, &below, &mut out);
         let id = self.requests.untimed();
-        let result = self.follow_plainly(id, &span, &out);
-        if !out.evictions.is_empty() {
-            self.pipeline.made_room = true;
-        }
-        let takes_in = |answer: &Answer| matches!(answer, Answer::Insert | Answer::Fill);
-        let may_peak =
-            self.pipeline.peak_pages < self.pipeline.capacity && out.answers.iter().any(takes_in);
-        self.pipeline.out = Some(out);
-        if result? {
-            if self.backend.has_planned() || self.pipeline.under_way.has_planned() {
-                self.issue();
-            }
-            self.start_jobs()?;
-        }
-        if may_peak {
-            self.pipeline.peak_pages = self.pipeline.peak_pages.max(self.pipeline.buffer.len());
-        }
+        self.serve_span_plainly(id, &span)?;
         self.backend.count().completed += 1;
         self.idleness_noted = false;
         self.taken_pages = self.backend.counters().pages_written;
-        if self.observers.hear_of_serving(number + 1) {
+        if self.observers.hear_of_serving(span.request + 1) {
             self.observers.on_serve(&Moment {
                 now: self.backend.engine().now(),
                 counters: self.backend.counters(),
@@ -142,6 +142,54 @@ impl Device {
         if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
     }
 
+    /// What a plain request does to buffer, FTL and flash.
+    #[inline(always)]
+    fn serve_span_plainly(&mut self, id: RequestId, span: &Span) -> Result<(), DeviceError> {
+        let Span { count, write, request: number, .. } = *span;
+        self.pipeline.current.forced = false;
+        self.pipeline.current.write = None;
+        let counters = self.backend.count();
+        if write {
+            counters.pages_written += u64::from(count);
+            self.pipeline.current.write = Some((number, count));
+            self.pipeline.buffer.writes(number, count);
+        } else {
+            counters.pages_read += u64::from(count);
+        }
+        let mut out = self.take_outcome();
+        self.backend.end_run_of_reads();
+        let below = Below::new(&self.backend, &self.geometry, &self.config.nand.timing);
+        self.pipeline.buffer.access(span, &below, &mut out);
+        let result = self.follow_plainly(id, span, &out);
+        self.pipeline.made_room |= !out.evictions.is_empty();
+        let timed = self.backend.is_timed();
+        let (mut takes_in, mut through_ram) = (false, 0);
+        for answer in &out.answers {
+            takes_in |= matches!(answer, Answer::Insert | Answer::Fill);
+            through_ram += u64::from(*answer != Answer::Bypass);
+        }
+        self.pipeline.out = Some(out);
+        let asked = result?;
+        if timed {
+            self.requests.add_ram(id, self.config.nand.timing.ram.0 * through_ram);
+            self.close_reads(id);
+        }
+        if (asked || timed) && (self.backend.has_planned() || self.pipeline.under_way.has_planned())
+        {
+            self.issue();
+        }
+        if asked {
+            self.start_jobs()?;
+        }
+        if takes_in {
+            if self.pipeline.peak_pages < self.pipeline.capacity {
+                self.pipeline.peak_pages = self.pipeline.peak_pages.max(self.pipeline.buffer.len());
+            }
+            self.wait_for_slots(id);
+        }
+        Ok(())
+    }
+
     /// Carries out an outcome; whether the FTL has been asked to do something.
     #[inline]
     fn follow_plainly(
@@ -150,37 +198,66 @@ impl Device {
         span: &Span,
         out: &Outcome,
     ) -> Result<bool, DeviceError> {
-        let units_wait = self.geometry.program_pages > 1
-            && self.config.buffer.write_back == WriteBack::Foreground;
-        let bypasses = |answer: &Answer| *answer == Answer::Bypass;
-        if units_wait || (span.write && out.answers.iter().any(bypasses)) {
-            let Span { first, count, .. } = *span;
-            let pages = Pages { first, count, partial_first: false, partial_last: false };
+        let Span { first, count, .. } = *span;
+        let pages = Pages { first, count, partial_first: false, partial_last: false };
+        if self.geometry.program_pages > 1 && self.config.buffer.write_back == WriteBack::Foreground
+        {
             self.follow(id, span, &pages, out)?;
             self.pipeline.current.read_map = false;
             return Ok(true);
         }
+        if let (&[answer], []) = (&out.answers[..], &out.evictions[..]) {
+            if span.write && answer == Answer::Bypass {
+                return self.write_past(id, span, out).map(|()| true);
+            }
+            self.answer_page(id, span, first, answer, &pages);
+            return Ok(std::mem::take(&mut self.pipeline.current.read_map));
+        }
+        let bypassed = self.backend.counters().bypassed_writes;
         let mut asked = false;
         let mut evictions = out.evictions.iter().peekable();
-        for (at, answer) in out.answers.iter().enumerate() {
-            while let Some(eviction) = evictions.next_if(|one| one.before <= at as u32) {
+        for (at, &answer) in (0..).zip(&out.answers) {
+            while let Some(eviction) = evictions.next_if(|one| one.before <= at) {
                 asked |= self.evict_plainly(id, eviction, out)?;
             }
-            let counters = self.backend.count();
-            match (span.write, *answer == Answer::Hit) {
-                (true, true) => counters.write_hits += 1,
-                (true, false) => counters.inserted_writes += 1,
-                (false, true) => counters.read_hits += 1,
-                (false, false) => {
-                    self.read_page(id, span.first + at as u32, (span.first, span.count));
-                }
-            }
+            self.answer_page(id, span, first + at, answer, &pages);
         }
         for eviction in evictions {
             asked |= self.evict_plainly(id, eviction, out)?;
         }
+        if self.backend.counters().bypassed_writes > bypassed {
+            self.write_bypassed(id, span, out)?;
+            asked = true;
+        }
         // To read the map a mapping may have had to write a part of it.
         Ok(asked | std::mem::take(&mut self.pipeline.current.read_map))
+    }
+
+    /// One page is written past the buffer.
+    #[inline]
+    fn write_past(&mut self, id: RequestId, span: &Span, out: &Outcome) -> Result<(), DeviceError> {
+        self.backend.count().bypassed_writes += 1;
+        if !self.backend.begins_at_once(&self.observers) || self.pipeline.awaits_fills() {
+            return self.write_bypassed(id, span, out);
+        }
+        // As all pages that bypass the buffer: one program, for which the request waits itself.
+        self.backend.begin_group(span.request << 1);
+        self.pipeline.current.late_hint = None;
+        self.observers.on_write(&Written { pages: 1, with_padding: 1, bypassed: true });
+        let own = self.waiter_of(id);
+        self.requests.bypass(id);
+        self.write_one(own, PageOut::host(span.first))
+    }
+
+    /// One page is written, by a program that begins at once.
+    #[inline]
+    fn write_one(&mut self, own: Waiter, page: PageOut) -> Result<(), DeviceError> {
+        if self.backend.write_at_once(own, page) {
+            return Ok(());
+        }
+        self.pipeline.batch.clear();
+        self.pipeline.batch.push(page);
+        self.write_rest(0, own, JoinId::NONE)
     }
 
     /// Does what the buffer says of pages that leave it; whether the FTL has been asked to do
@@ -193,16 +270,32 @@ impl Device {
         out: &Outcome,
     ) -> Result<bool, DeviceError> {
         let told = eviction.hint.is_some() || self.observers.hear_of_evictions();
+        let waits =
+            self.backend.is_timed() && self.config.buffer.write_back == WriteBack::Foreground;
         match (eviction.action, out.pages_of(eviction)) {
             (Action::Drop, _) if !told => Ok(false),
-            (Action::Evict, &[page]) if !told => {
+            (Action::Evict, &[page]) if !told && !waits => {
                 self.pipeline.current.late_hint = None;
                 self.backend.count().flushed_pages += 1;
                 let group = self.pipeline.next_eviction();
                 self.backend.begin_group(group);
-                self.pipeline.batch.clear();
-                self.pipeline.batch.push(PageOut { slot: true, ..PageOut::host(page.lpn) });
-                self.write_batch(NOBODY, JoinId::NONE)?;
+                let fills = self.join_of_fills(std::iter::once(page.lpn));
+                let page = PageOut { slot: true, ..PageOut::host(page.lpn) };
+                let arrival = self.requests.arrival(id);
+                let (own, join) = self.begin_timed_eviction(NOBODY, Some(arrival), true);
+                // What a longer span does to a page may depend on what is planned for another.
+                let alone = out.answers.len() == 1 && fills.is_none();
+                if alone
+                    && !self.pipeline.has_parked()
+                    && self.backend.begins_at_once(&self.observers)
+                {
+                    self.write_one(own, page)?;
+                } else {
+                    self.pipeline.batch.clear();
+                    self.pipeline.batch.push(page);
+                    self.write_after(own, fills, JoinId::NONE)?;
+                }
+                self.end_timed_eviction(join);
                 self.observers.on_write(&Written { pages: 1, with_padding: 1, bypassed: false });
                 Ok(true)
             }

@@ -258,13 +258,14 @@ impl Device {
             }
             return;
         }
-        if self.read_page(id, lpn, span) && answer == Answer::Fill {
+        if self.read_page(id, lpn, span, answer == Answer::Fill) && answer == Answer::Fill {
             self.mark_filling(id, lpn);
         }
     }
 
-    /// Reads a page for the host; whether that takes a flash read.
-    pub(super) fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32)) -> bool {
+    /// Reads a page for the host, which it `fills` in the buffer or not; whether that takes a flash
+    /// read.
+    fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32), fills: bool) -> bool {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
                 Newest::Written => self.backend.count().inflight_hits += 1,
@@ -291,9 +292,34 @@ impl Device {
             self.backend.count().inflight_hits += 1;
             return reads_map;
         }
+        if !fills && !reads_map && span.1 == 1 && self.waits_itself(id) {
+            let waiter = self.tell(id);
+            if self.backend.begins_at_once(&self.observers) {
+                self.backend.read_at_once((lpn, ppn), waiter);
+            } else {
+                self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
+            }
+            return true;
+        }
         let waiter = self.reads_join(id, span);
         self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
         true
+    }
+
+    /// Whether a request need not have a join for the only page of a span that it reads: no other
+    /// read of its pages is planned, and nobody follows for which of its pages it waits.
+    #[inline]
+    fn waits_itself(&self, id: RequestId) -> bool {
+        self.backend.is_timed()
+            && self.requests.reads(id) == NONE
+            && !self.observers.follow_progress()
+    }
+
+    /// A request waits for the end of one flash operation, which is told to it.
+    #[inline]
+    fn tell(&mut self, id: RequestId) -> JoinId {
+        self.requests.add_condition(id);
+        JoinId::of_tag(Tag::Request(id).bits())
     }
 
     /// The join of the flash reads that a request plans for pages `span`.
@@ -343,6 +369,20 @@ impl Device {
         self.progress(request, Awaited::Reads, path);
     }
 
+    /// Who waits for a request's pages that go to flash now: the request itself, if that is one
+    /// program and all that it waits for; else a join of all its flash writes.
+    #[inline]
+    pub(in crate::device) fn waiter_of(&mut self, id: RequestId) -> Waiter {
+        let is_one = self.backend.takes_one_program()
+            && self.pipeline.current.write.is_some_and(|(_, pages)| pages == 1)
+            && !self.pipeline.current.forced
+            && self.requests.writes(id).is_none();
+        if !is_one || !self.backend.is_timed() {
+            return self.writes_join(id);
+        }
+        Waiter::Writes(self.tell(id))
+    }
+
     /// The join of the flash writes that a request waits for.
     #[inline]
     pub(in crate::device) fn writes_join(&mut self, id: RequestId) -> Waiter {
@@ -388,7 +428,7 @@ impl Device {
             }
         } else {
             // Read-modify-write: what the request leaves of the page comes from flash.
-            if partial && self.read_page(id, lpn, span) {
+            if partial && self.read_page(id, lpn, span, true) {
                 self.mark_filling(id, lpn);
             }
             if answer == Answer::Bypass {
@@ -404,7 +444,14 @@ impl Device {
 
     /// A page of a span: from or into the buffer, or past it.
     #[inline(always)]
-    fn answer_page(&mut self, id: RequestId, span: &Span, lpn: Lpn, answer: Answer, pages: &Pages) {
+    pub(super) fn answer_page(
+        &mut self,
+        id: RequestId,
+        span: &Span,
+        lpn: Lpn,
+        answer: Answer,
+        pages: &Pages,
+    ) {
         let range = (span.first, span.count);
         if span.write {
             self.answer_write(id, lpn, answer, pages.is_partial(lpn), range);
@@ -465,7 +512,7 @@ impl Device {
 
     /// A request that puts pages into the buffer is answered when there are slots for all pages in
     /// the buffer and all on their way out of it.
-    fn wait_for_slots(&mut self, id: RequestId) {
+    pub(super) fn wait_for_slots(&mut self, id: RequestId) {
         if !self.backend.is_timed() || self.pipeline.capacity == 0 {
             return;
         }

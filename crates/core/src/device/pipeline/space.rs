@@ -134,7 +134,12 @@ impl Device {
     /// Writes what is left of the batch from page `at` on, for the first of which there is no room:
     /// parks it, and others that wait for the same.
     #[cold]
-    fn write_rest(&mut self, at: usize, own: Waiter, waits: JoinId) -> Result<(), DeviceError> {
+    pub(super) fn write_rest(
+        &mut self,
+        at: usize,
+        own: Waiter,
+        waits: JoinId,
+    ) -> Result<(), DeviceError> {
         let batch = std::mem::take(&mut self.pipeline.batch);
         let mut rest = batch[at..].to_vec();
         let join = self.backend.keep_join(waits);

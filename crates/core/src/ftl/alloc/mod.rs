@@ -60,8 +60,8 @@ dyn_clone::clone_trait_object!(Allocator);
 /// page, and answers without a detour.
 #[derive(Debug, Clone)]
 pub enum Chooser {
-    /// Units take turns.
-    Turns(RoundRobin),
+    /// Units take turns. In a box, so that little is moved when it is taken out to be asked.
+    Turns(Box<RoundRobin>),
     /// Any other.
     Other(Box<dyn Allocator>),
 }
@@ -70,6 +70,25 @@ impl Chooser {
     /// Any allocator.
     pub fn other(alloc: impl Allocator + 'static) -> Self {
         Self::Other(Box::new(alloc))
+    }
+
+    /// The unit that it picks for any page of its pool if that takes it; `None` where that is not
+    /// known beforehand.
+    #[inline]
+    pub fn first_choice(&self) -> Option<PlaneId> {
+        match self {
+            Self::Turns(turns) => turns.next_of_single(),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// [`Self::placed`], where that asks nothing of the units; else `false`.
+    #[inline]
+    pub fn has_placed(&mut self) -> bool {
+        match self {
+            Self::Turns(turns) => turns.has_placed_single(),
+            Self::Other(_) => false,
+        }
     }
 
     /// [`Allocator::pick`].
@@ -102,7 +121,7 @@ impl Chooser {
 
     fn as_allocator(&self) -> &dyn Allocator {
         match self {
-            Self::Turns(turns) => turns,
+            Self::Turns(turns) => &**turns,
             Self::Other(alloc) => &**alloc,
         }
     }
@@ -111,14 +130,14 @@ impl Chooser {
 impl Object for Chooser {
     fn object(&self) -> Option<&dyn Persist> {
         match self {
-            Self::Turns(turns) => Some(turns),
+            Self::Turns(turns) => Some(&**turns),
             Self::Other(alloc) => Some(&**alloc),
         }
     }
 
     fn object_mut(&mut self) -> Option<&mut dyn Persist> {
         match self {
-            Self::Turns(turns) => Some(turns),
+            Self::Turns(turns) => Some(&mut **turns),
             Self::Other(alloc) => Some(&mut **alloc),
         }
     }

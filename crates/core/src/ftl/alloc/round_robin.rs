@@ -53,7 +53,7 @@ impl Config {
             placed: 0,
             group: 0,
         };
-        Ok((Chooser::Turns(turns), Pools::one(g.units)))
+        Ok((Chooser::Turns(Box::new(turns)), Pools::one(g.units)))
     }
 }
 
@@ -78,6 +78,23 @@ impl RoundRobin {
         let next = self.turn + 1;
         self.turn = if next.0 == self.units { PlaneId(0) } else { next };
         self.placed = 0;
+    }
+
+    /// The unit whose turn it is, where each page is a stripe and a program by itself: then it is
+    /// given the page if it takes it.
+    #[inline]
+    pub(super) fn next_of_single(&self) -> Option<PlaneId> {
+        (self.stripe == 1 && self.program == 1).then_some(self.turn)
+    }
+
+    /// [`Allocator::placed`], if each page is a stripe and a program by itself; else `false`.
+    #[inline]
+    pub(super) fn has_placed_single(&mut self) -> bool {
+        let is_single = self.next_of_single().is_some();
+        if is_single {
+            self.pass_on();
+        }
+        is_single
     }
 
     /// [`Allocator::pick`] among any units.

@@ -116,6 +116,7 @@ pub type Stamp = (u32, u64);
 
 /// The flash and the plan, lent to a mapping for one step.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with one another")]
 pub struct Cx<'a> {
     /// The array by issue.
     pub flash: &'a mut Flash,
@@ -131,6 +132,8 @@ pub struct Cx<'a> {
     pub copy_back: bool,
     /// What is planned takes no time.
     pub instant: bool,
+    /// What is planned is one operation that waits for nothing else of a plan: it begins at once.
+    pub at_once: bool,
     /// Who waits.
     pub own: Waiter,
     /// What the pages are written together with: those of one request, or of one eviction, have the
@@ -160,6 +163,7 @@ impl<'a> Cx<'a> {
             timed: false,
             copy_back: false,
             instant: false,
+            at_once: false,
             own,
             group: 0,
             known: JoinId::NONE,
@@ -224,7 +228,9 @@ impl Cx<'_> {
         if op.kind != Kind::Read {
             self.plan.last_read = None;
         }
-        if self.timed {
+        if self.at_once {
+            self.engine.issue_one(&op);
+        } else if self.timed {
             self.engine.foresee(&op);
             self.plan.erases += u32::from(op.kind == Kind::Erase);
             self.plan.ops.push(op);
@@ -254,6 +260,7 @@ impl Cx<'_> {
         let g = &self.flash.geometry;
         let same_flash_page = |last: &FlashOp| last.page / g.read_pages == page / g.read_pages;
         if self.timed
+            && !self.at_once
             && let Some(last) = self.plan.ops.last_mut()
             && last.kind == Kind::Read
             && (last.block, last.page + last.count) == (block, page)

@@ -99,6 +99,9 @@ pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     // A map that is not all in RAM. Its pages on flash are numbered from 0, and lie in a class of
     // their own (`Store::own_class`).
 
+    /// All of the map is in RAM: to look a page up or to write it takes nothing of the flash.
+    const MAP_IN_RAM: bool = true;
+
     /// Whether it can say where a page is without reading flash.
     #[inline]
     fn knows(&self, _lpn: Lpn) -> bool {
@@ -257,6 +260,10 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
     #[inline]
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.table.lookup(lpn)
+    }
+
+    fn takes_one_program(&self) -> bool {
+        S::MAP_IN_RAM && self.store.takes_one_program()
     }
 
     fn fetch(&self, pages: &[Lpn]) {

@@ -52,10 +52,15 @@ impl Engine {
             return self.issue_in_order(plan);
         }
         for op in &plan.ops {
-            let id = self.accept(op, NONE);
-            if self.ops[id as usize].deps == 0 {
-                self.enqueue(id);
-            }
+            self.issue_one(op);
+        }
+    }
+
+    /// The same of an operation that is all of a plan, where no medium is kept.
+    pub fn issue_one(&mut self, op: &FlashOp) {
+        let id = self.accept(op, NONE);
+        if self.ops[id as usize].deps == 0 {
+            self.enqueue(id);
         }
     }
 
@@ -161,9 +166,7 @@ impl Engine {
         self.waiting.programs += u32::from(counts_for_flush(op));
         self.path_issued(id);
         for join in [op.signals, op.waiter] {
-            if !join.is_none() {
-                self.hold(join);
-            }
+            self.hold(join);
         }
         if op.instant {
             self.accept_free(id);
@@ -366,9 +369,14 @@ impl Engine {
         if waiters != NONE {
             self.wake(waiters);
         }
-        for join in [op.signals, op.waiter] {
-            if !join.is_none() {
-                self.release(join);
+        if !op.signals.is_none() {
+            self.release(op.signals);
+        }
+        match op.waiter.tag() {
+            Some(tag) => self.tell(tag),
+            None if op.waiter.is_none() => {}
+            None => {
+                self.release(op.waiter);
             }
         }
     }

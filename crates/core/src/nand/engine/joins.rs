@@ -96,10 +96,12 @@ impl Engine {
         self.waiting.joins[from.index()].waiters = edge;
     }
 
-    /// Adds a signal that the join waits for.
+    /// Adds a signal that the join waits for; a tag waits for nothing but the operation that has it.
     #[inline]
     pub fn hold(&mut self, join: JoinId) {
-        self.waiting.joins[join.index()].count += 1;
+        if join.is_join() {
+            self.waiting.joins[join.index()].count += 1;
+        }
     }
 
     /// Gives back what [`Self::hold`] added. A join that has had all its signals ends: those who
@@ -107,6 +109,9 @@ impl Engine {
     /// ended.
     #[inline]
     pub fn release(&mut self, join: JoinId) -> bool {
+        if !join.is_join() {
+            return false;
+        }
         if self.paths.is_some() { self.release_watched(join) } else { self.signal(join) }
     }
 
@@ -140,6 +145,13 @@ impl Engine {
             self.no_path();
         }
         ended
+    }
+
+    /// The operation has ended whose end this tag waits for.
+    #[inline]
+    pub(super) fn tell(&mut self, tag: u32) {
+        self.waiting.finished.push(tag);
+        self.path_passes();
     }
 
     /// A program of a stretch between barriers has ended.

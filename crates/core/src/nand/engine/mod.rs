@@ -357,6 +357,12 @@ impl Engine {
         }
     }
 
+    /// The tag of such a join, if it is the only one. Paths are not kept.
+    #[inline]
+    pub fn take_only_finished(&mut self) -> Option<u32> {
+        if self.waiting.finished.len() == 1 { self.waiting.finished.pop() } else { None }
+    }
+
     /// Whether a tagged join has ended since they were last taken.
     pub fn has_finished(&self) -> bool {
         !self.waiting.finished.is_empty()

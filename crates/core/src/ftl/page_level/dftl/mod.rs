@@ -317,6 +317,8 @@ impl PageScheme for Dftl {
         }
     }
 
+    const MAP_IN_RAM: bool = false;
+
     fn knows(&self, lpn: Lpn) -> bool {
         self.cache.holds(lpn)
     }

@@ -306,6 +306,11 @@ impl Store {
         &self.geometry
     }
 
+    /// Whether each page is a program by itself, and no other comes with it.
+    pub fn takes_one_program(&self) -> bool {
+        self.geometry.program_pages == 1 && self.discipline.is_none()
+    }
+
     /// Pages of a block.
     fn ppb(&self) -> u32 {
         self.geometry.pages_per_block
@@ -595,7 +600,8 @@ impl Store {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
         if class < self.limits.regions {
             self.history.now += 1;
-            if let Some(mut alloc) = self.alloc.take() {
+            let has_placed = self.alloc.as_mut().is_none_or(Chooser::has_placed);
+            if let Some(mut alloc) = self.alloc.take_if(|_| !has_placed) {
                 alloc.placed(unit, &mut View { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);
             }

@@ -74,6 +74,12 @@ impl Store {
         class: u32,
         old: Option<Ppn>,
     ) -> Option<PlaneId> {
+        // Mostly it is told without looking at all units, for which it would have to be taken out.
+        if let Some(unit) = self.alloc.as_ref().and_then(Chooser::first_choice)
+            && self.takes(cx.engine, unit, class)
+        {
+            return Some(unit);
+        }
         let Some(mut alloc) = self.alloc.take() else {
             let unit = self.pick_in_turn(cx.engine, pool, class)?;
             self.turn = (self.turn + 1) % self.pools.units_each();
