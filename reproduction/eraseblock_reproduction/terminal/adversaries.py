@@ -36,7 +36,7 @@ def adversaries(
     """Search the small workload on which each buffer is furthest behind the best of none, lru and block-lru.
 
     The same seed finds the same. What is found is stored as it ends, beside the papers' data: the same
-    command goes on where it was stopped, and runs nothing if all is there. All of it is some two minutes of
+    command goes on where it was stopped, and runs nothing if all is there. All of it is some minutes of
     one processor that has nothing else to do.
 
     Args:
