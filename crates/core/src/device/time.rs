@@ -99,6 +99,16 @@ impl Device {
         } else {
             self.serve_untimed(request)?;
         }
+        self.has_served();
+        if self.backend.flash().violation().is_some() || self.backend.engine().stored().is_some() {
+            self.check_faults()?;
+        }
+        Ok(())
+    }
+
+    /// A request has been served: something has happened, and whoever hears of that is told.
+    #[inline(always)]
+    pub(super) fn has_served(&mut self) {
         self.idleness_noted = false;
         self.taken_pages = self.backend.counters().pages_written;
         self.observers.on_serve(&Moment {
@@ -108,10 +118,6 @@ impl Device {
             responses: self.requests.responses(),
             bypassed: self.requests.bypassed(),
         });
-        if self.backend.flash().violation().is_some() || self.backend.engine().stored().is_some() {
-            self.check_faults()?;
-        }
-        Ok(())
     }
 
     /// Lets time pass until a request that comes at `arrival` can be admitted.

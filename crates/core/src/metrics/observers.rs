@@ -273,7 +273,7 @@ impl Observers {
 
     /// Whether somebody hears of a request that has been served, the last of so many.
     #[inline]
-    pub fn hear_of_serving(&self, submitted: u64) -> bool {
+    fn hear_of_serving(&self, submitted: u64) -> bool {
         submitted >= self.serve_from
     }
 

@@ -7,8 +7,8 @@ use super::clock::Clock;
 use super::work::{Answer, Said, Whose, errno};
 use super::{OURS, Server};
 
-/// Bytes of answers, of reads under way and of what comes, of all clients: beyond that, a client that holds
-/// nothing gets one request at a time, and others none.
+/// Bytes of answers, of reads under way and of what comes, of all clients: beyond that, a client
+/// that holds nothing gets one request at a time, and others none.
 const MOST_HELD: usize = 256 << 20;
 /// Requests that a client may put before it is the next one's turn: some are answered at once, and
 /// would never fill the drive. Those that are much work count as several.

@@ -13,7 +13,7 @@ use crate::device::{AHEAD, Device, DeviceError};
 use crate::ftl::{PageOut, Waiter};
 use crate::host::split::Pages;
 use crate::host::{Op, Request};
-use crate::metrics::observer::{Moment, Written};
+use crate::metrics::observer::Written;
 use crate::nand::JoinId;
 use crate::support::ids::{Lpn, RequestId};
 
@@ -86,8 +86,8 @@ impl Device {
         }
     }
 
-    /// The pages of a request that reads or writes whole ones of one logical block. To read a part of
-    /// a page is to read it.
+    /// The pages of a request that reads or writes whole ones of one logical block. To read a part
+    /// of a page is to read it.
     #[inline]
     fn plain_span(&self, request: &Request, number: u64) -> Option<Span> {
         let write = match request.op {
@@ -128,17 +128,7 @@ impl Device {
         let id = self.requests.untimed();
         self.serve_span_plainly(id, &span)?;
         self.backend.count().completed += 1;
-        self.idleness_noted = false;
-        self.taken_pages = self.backend.counters().pages_written;
-        if self.observers.hear_of_serving(span.request + 1) {
-            self.observers.on_serve(&Moment {
-                now: self.backend.engine().now(),
-                counters: self.backend.counters(),
-                before: self.warmed_up.counters(),
-                responses: self.requests.responses(),
-                bypassed: self.requests.bypassed(),
-            });
-        }
+        self.has_served();
         if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
     }
 

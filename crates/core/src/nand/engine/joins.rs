@@ -96,7 +96,8 @@ impl Engine {
         self.waiting.joins[from.index()].waiters = edge;
     }
 
-    /// Adds a signal that the join waits for; a tag waits for nothing but the operation that has it.
+    /// Adds a signal that the join waits for; a tag waits for nothing but the operation that has
+    /// it.
     #[inline]
     pub fn hold(&mut self, join: JoinId) {
         if join.is_join() {
