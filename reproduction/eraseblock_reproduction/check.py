@@ -134,7 +134,7 @@ def check_keys(claim: Claim) -> None:
     if "lead" in table and "relative_to" not in table:
         raise DataError("a `lead` is relative to something: `relative_to`")
     if table.get("lead", True) not in ((True, "left") if kind == "order" else (True,)):
-        raise DataError('`lead` is true, or of an order "left"')
+        raise DataError('`lead` is true, or "left" of an order')
     if not 0 < table.get("similar", 1) <= 1:
         raise DataError("`similar` is the share of the pairs that has to be in this order")
     if table.get("needs", "flashsim") not in data.NEEDS or ("needs" in table) != ("reason" in table):

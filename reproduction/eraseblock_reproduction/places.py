@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from eraseblock_reproduction.data import Claim
-from eraseblock_reproduction.selection import Run, at, words
+from eraseblock_reproduction.data import Claim, Selection
+from eraseblock_reproduction.selection import Run, at, named, select, words
 
 # What people call a point by, before anything else that it differs in.
 _FIRST = (
@@ -15,19 +15,48 @@ _FIRST = (
 )
 
 
-def places(claim: Claim, points: Sequence[tuple[Run, Run | None]]) -> list[str]:
-    """Each point by what its run differs in from those of the others; then by what its counterpart does."""
+# What a point is called by, and what it is set against; empty where that is one for all.
+Place = tuple[str, str]
+
+
+def places(claim: Claim, points: Sequence[tuple[Run, Run | None]]) -> list[Place]:
+    """Each point by the sides of the claim that it is of, and what else it differs in from the others."""
     taken_together = {key for step in claim.table.get("along", ()) for key in step}
     over = claim.table.get("over", ())
     taken_together |= {over} if isinstance(over, str) else set(over)
     if "spread" in claim.table:
         taken_together.add(claim.table["spread"])
-    names = _told([run for run, _ in points], taken_together, [""] * len(points))
-    others = [other for _, other in points if other is not None]
-    if len(set(names)) == len(names) or len(others) < len(points):
-        return names
-    rivals = _told(others, taken_together, names)
-    return [" against ".join(filter(None, both)) for both in zip(names, rivals, strict=True)]
+    runs = [run for run, _ in points]
+    others = [run if other is None else other for run, other in points]
+    lefts, rights = _sides(claim.lefts, runs), _sides(claim.rights, others)
+    both = [f"{left}; {right}" for left, right in zip(lefts, rights, strict=True)]
+    more = _told(runs, taken_together, both)
+    rest = _told(others, taken_together, [f"{one}; {name}" for one, name in zip(both, more, strict=True)])
+    return [
+        (" ".join(filter(None, (name, left))), " ".join(filter(None, (right, other))))
+        for name, left, right, other in zip(more, lefts, rights, rest, strict=True)
+    ]
+
+
+def listed(found: Sequence[Place]) -> str:
+    """Several points in one phrase.
+
+    Example:
+        >>> listed([("1 MiB", "lru"), ("2 MiB", "lru")]), listed([("1 MiB", "lru"), ("2 MiB", "fab")])
+        ('1 MiB, 2 MiB against lru', '1 MiB against lru, 2 MiB against fab')
+    """
+    names, rivals = ([*dict.fromkeys(one)] for one in zip(*found, strict=True))
+    if 1 in (len(names), len(rivals)):
+        return " against ".join(filter(None, (", ".join(names), ", ".join(rivals))))
+    return ", ".join(" against ".join(filter(None, one)) for one in found)
+
+
+def _sides(selections: Sequence[Selection], runs: Sequence[Run]) -> list[str]:
+    """Of several selections the name of the one that each run is of."""
+    if len(selections) < 2:
+        return [""] * len(runs)
+    called = list(zip(named(selections), selections, strict=True))
+    return [next((name for name, one in called if select([run], one)), "") for run in runs]
 
 
 def _told(runs: Sequence[Run], left_out: Collection[str], beside: Sequence[str]) -> list[str]:

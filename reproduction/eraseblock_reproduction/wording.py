@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from eraseblock_reproduction import grading
 from eraseblock_reproduction.data import Claim, Paper, Quantity
 from eraseblock_reproduction.finding import UNDECIDED, Finding
-from eraseblock_reproduction.places import places
+from eraseblock_reproduction.places import listed, places
 
 _SIGNS = {"less": "<", "more": ">", "at most": "≤", "at least": "≥", "equal": "="}
 _PERCENT = ("reduction", "increase")
@@ -41,7 +41,8 @@ def stated(paper: Paper, claim: Claim) -> str:
         case "agree":
             order = "opposite order" if table.get("opposite") else "same order"
             share = table.get("similar")
-            return order if share is None else f"{order} for {number(100 * share)} % of a point's pairs (our reading)"
+            some = "" if share is None else f" for {number(100 * share)} % of a point's pairs (our reading)"
+            return order + some
     return ""
 
 
@@ -100,10 +101,10 @@ def _some(paper: Paper, claim: Claim, finding: Finding) -> str:
     fewer = min(failing, sum(holding))
     if not 0 < fewer <= _FEW or alone or claim.aggregate in ("mean", "some"):
         return ""
-    names = places(claim, [(run, other) for run, other, _ in finding.where])
+    found = places(claim, [(run, other) for run, other, _ in finding.where])
     wanted, lead_in = (False, ", not at ") if failing == fewer else (True, ": ")
-    told = [name for name, holds in zip(names, holding, strict=True) if holds == wanted]
-    return lead_in + ", ".join(name.replace(f"{paper.name}-", "") for name in told)
+    told = listed([one for one, holds in zip(found, holding, strict=True) if holds == wanted])
+    return lead_in + told.replace(f"{paper.name}-", "")
 
 
 def _hardest(paper: Paper, finding: Finding) -> str:
@@ -174,7 +175,8 @@ def _is_percent(claim: Claim, quantity: Quantity | None) -> bool:
         "relative_to" in claim.table and claim.table.get("relative") != "difference"
     ):
         return False
-    return quantity is not None and quantity.is_share
+    # What is set beside another simulator's or a drive's figures is no quantity here: it differs by a share.
+    return quantity is None or quantity.is_share
 
 
 def value(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
@@ -18,7 +19,7 @@ from eraseblock_reproduction.pages.pictures import Picture
 # What a page may have at most.
 LARGEST = 25_000
 # How many ways are told of, and how many claims of each: the most with which the page is not too large.
-# With none figures have no titles, the claims of the first screen stand there alone, and how robust the others are is data.
+# With none figures have no titles, the first screen is not told again, nor how robust the other claims are.
 _TOLD = ((99, 3), (20, 2), (12, 1), (6, 1), (0, 0))
 
 
@@ -90,7 +91,7 @@ def _claims(paper: PaperAnswer, *, whole: bool) -> Iterator[str]:
     elif whole:
         yield "Results. Robust: so many of the choices that the paper leaves open keep the verdict.\n"
     else:
-        yield f"Results, beside those at the top of this page. How robust each is: `{paper.paper.name}.csv`.\n"
+        yield f"Results, beside those at the top of the page. How robust each is: `{paper.paper.name}.csv`.\n"
     head = _HEAD if paper.study is not None and whole else _HEAD[:-1]
     yield row(head)
     yield row(["---"] * len(head))
@@ -102,11 +103,13 @@ def _claims(paper: PaperAnswer, *, whole: bool) -> Iterator[str]:
             yield from (row(cells_[: len(head)]) for cells_ in _rows(paper, own, anchors=True))
     results = [answer for answer in paper.answers if answer.claim.shows == RESULT]
     rows = {answer.claim.whole for answer in results if answer.claim.counts}
+    parts = Counter(answer.claim.whole for answer in results)
     following = [answer for answer in results if not answer.claim.counts]
     some: dict[str, list[str]] = {}
     for _, group in groupby(following, key=lambda one: one.claim.whole):
         told = list(group)
-        some.setdefault(cells.verdict(told), []).append(_following(told, rows))
+        whole_claim = len(told) == parts[told[0].claim.whole]
+        some.setdefault(cells.verdict(told), []).append(_following(told, rows, whole=whole_claim))
     if some:
         told_of = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in some.items())
         yield f"\nFollow from others (from which, `{paper.paper.name}.csv` says). {told_of}."
@@ -156,10 +159,10 @@ def _rows(paper: PaperAnswer, answers: Sequence[Answer], *, anchors: bool) -> It
         placed.add(name)
 
 
-def _following(answers: Sequence[Answer], rows: Collection[str]) -> str:
-    """A claim that follows from others; its place is here, if it has no row."""
+def _following(answers: Sequence[Answer], rows: Collection[str], *, whole: bool) -> str:
+    """A claim that follows from others, or values that it lists; its place is here, if it has no row."""
     name = answers[0].claim.whole
-    of = f" ({', '.join(cells.part(one) for one in answers)})" if answers[0].claim.part else ""
+    of = "" if whole else f" ({', '.join(cells.part(one) for one in answers)})"
     place = name if name in rows else f'<a id="{name}">{name}</a>'
     return f"{place}{of}"
 
