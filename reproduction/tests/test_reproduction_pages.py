@@ -170,10 +170,17 @@ def test_a_page_says_in_full_why_a_paper_contradicts_itself() -> None:
         assert "- [both](#both): It says 8 elsewhere. So it does." in page
 
 
+def test_values_of_a_claim_that_follow_are_named_unless_all_do() -> None:
+    both = made("both", "number", by="time", values={"a": 1, "b": 1}, follows={"a": "order"})
+    both = replace(both, table={**both.table, "by": "buffer.scheme"})
+    assert "reproduced: both (a)." in paper_page(answered(ORDER, both), [], MADE)
+    every = replace(both, table={**both.table, "values": {"a": 1}})
+    assert 'reproduced: <a id="both">both</a>.' in paper_page(answered(ORDER, every), [], MADE)
+
+
 def test_what_a_figure_needs_is_said_once() -> None:
-    needed = {"needs": "hardware", "reason": "A drive is measured."}
     paper = answered(made("one", "statement"), made("two", "statement"))
-    figure = replace(FIGURE, **needed)
+    figure = replace(FIGURE, needs="hardware", reason="A drive is measured.")
     told = replace(paper.paper, figures={"1": figure})
     plan = replace(paper.figures[0].plan, paper=told, figure=figure)
     found = [

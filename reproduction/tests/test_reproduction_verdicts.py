@@ -14,6 +14,7 @@ from eraseblock_reproduction.arithmetic import evaluate
 from eraseblock_reproduction.data import Claim, Figure
 from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY, REPRODUCED, UNDECIDED
 from eraseblock_reproduction.intervals import estimate
+from eraseblock_reproduction.places import places
 from eraseblock_reproduction.selection import Run, named
 from eraseblock_reproduction.verdicts import judge
 
@@ -175,12 +176,27 @@ def test_few_points_that_fail_or_hold_are_named() -> None:
     assert said("order", 11, 11, 3, **less) == "1 of 3: 4 MiB"
     assert said("range", 1, 11, 3, high=10) == "2 of 3, not at 2 MiB"
     # Against which of several, where that tells points apart.
-    both = {"right": [B, {"buffer.scheme": "c"}], "relation": "less"}
+    both: dict[str, Any] = {"right": [B, {"buffer.scheme": "c"}], "relation": "less"}
     assert said("order", 1, 11, 3, **both) == "4 of 6, not at 2 MiB against b, c"
     # In the mean no point decides; and of many that fail none is named.
     assert said("order", 1, 11, 3, **less, aggregate="mean") == "2 of 3"
     many = tuple(f"{size} MiB" for size in range(8))
     assert said("order", *[1] * 4, *[11] * 4, sizes=many, **less) == "4 of 8"
+
+
+def test_points_are_called_by_the_sides_of_the_claim() -> None:
+    def of(kind: str, size: str, **options: Any) -> Run:
+        scheme = {"kind": kind, **options}
+        return Run({"buffer": {"scheme": scheme, "size": size}, "workload": "w"}, STAND_IN)
+
+    rights = [{"buffer.scheme": {"kind": "b", "padding": padding}} for padding in (True, False)]
+    points = [
+        (of("a", size), of("b", size, batch=2 if padding else 1, padding=padding))
+        for size in SIZES[:2]
+        for padding in (True, False)
+    ]
+    found = places(claim("order", left=A, right=rights, relation="less"), points)
+    assert found == [(size, name) for size in SIZES[:2] for name in ("b padding", "b no padding")]
 
 
 def test_a_trend_that_fails_at_few_points_says_at_which() -> None:
@@ -350,6 +366,13 @@ def test_a_bound_of_ours_is_called_so() -> None:
 def test_what_is_set_beside_a_drive_differs_by_a_share() -> None:
     assert wording.stated(PAPER, claim("number", None, value=0.103)) == "10.3 %"
     assert wording.stated(PAPER, claim("range", None, high=0.03)) == "≤ 3 %"
+
+
+def test_a_quantity_that_is_told_to_be_a_share_is_shown_as_one() -> None:
+    quantities = {"time": replace(PAPER.quantities["time"], share=True)}
+    told = replace(PAPER, quantities=quantities)
+    assert wording.stated(told, claim("range", low=0.6)) == "≥ 60 %"
+    assert wording.stated(PAPER, claim("range", low=0.6)) == "≥ 0.6"
 
 
 def test_an_order_of_the_mean_needs_no_more() -> None:
