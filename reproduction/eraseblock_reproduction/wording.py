@@ -68,7 +68,7 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
     quantity = paper.quantities[claim.quantity] if claim.quantity else None
     parts = []
     if finding.steps:
-        parts.append(" → ".join(number(step) for step in finding.steps))
+        parts.append(_steps(claim, quantity, finding))
     if finding.ours is not None:
         parts.append(_figure(claim, quantity, finding))
     some = ""
@@ -85,7 +85,18 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects) or len(finding.steps)}")
     if finding.distrusted and finding.verdict != UNDECIDED:
         parts.append(f"{finding.distrusted} more not trusted")
+    if finding.ours is not None and finding.verdict == UNDECIDED:
+        parts.append("not trusted")
     return "; ".join(parts)
+
+
+def _steps(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
+    """The steps of a trend; of several points they are relative to their means, and have no unit."""
+    if finding.held is not None and finding.held[1] == 1:
+        *before, last = (_plain(quantity, step, claim) for step in finding.steps)
+        unit = last.partition(" ")[2]
+        return " → ".join([*(step.removesuffix(f" {unit}") for step in before), last])
+    return " → ".join(number(step) for step in finding.steps)
 
 
 # Of several that decide so many are named; and where a claim holds, or does not, so many points.

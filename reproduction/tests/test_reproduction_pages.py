@@ -198,6 +198,9 @@ def test_the_data_say_which_runs_a_claim_is_of() -> None:
         claims_csv(answered(made("one", **LESS, where={"buffer.size": ["1 MiB"]}))).splitlines()
     )
     assert row["of"] == "where: buffer.size = 1 MiB; left: buffer.scheme = a; right: buffer.scheme = b"
+    padded = made("two", "exact", left={"buffer.scheme": {"kind": "a", "padding": True}}, value=1)
+    [row] = csv.DictReader(claims_csv(answered(padded)).splitlines())
+    assert row["of"] == "left: buffer.scheme = (kind = a, padding = true)"
 
 
 @pytest.mark.parametrize("name", data.PAPERS)

@@ -184,6 +184,28 @@ def test_few_points_that_fail_or_hold_are_named() -> None:
     assert said("order", *[1] * 4, *[11] * 4, sizes=many, **less) == "4 of 8"
 
 
+def test_steps_of_one_point_have_a_unit() -> None:
+    paper = replace(PAPER, quantities={"time": replace(PAPER.quantities["time"], unit="ms")})
+    made = claim("trend", left=A, along=[{"buffer.size": size} for size in SIZES], relation="rising")
+
+    def said(runs: list[Run]) -> str:
+        return wording.ours(paper, made, judge(paper, FIGURE, made, runs))
+
+    one = [run("a", size, time=time) for size, time in zip(SIZES, (1.5, 2, 3), strict=True)]
+    assert said(one) == "1.5 → 2 → 3 ms"
+    # Of several they are relative to the mean of each.
+    both = replace(made, table={**made.table, "left": [A, B]})
+    runs = [*one, *(run("b", size, time=time) for size, time in zip(SIZES, (1, 2, 3), strict=True))]
+    assert wording.ours(paper, both, judge(paper, FIGURE, both, runs)).startswith("0.596 → 0.962 → 1.44")
+
+
+def test_what_no_run_decides_is_said_not_to_be_trusted() -> None:
+    runs = [run("a", time=1, trusted=False), run("b", time=2)]
+    made = claim("order", left=A, right=B, relation="less")
+    found = judge(PAPER, FIGURE, made, runs)
+    assert (found.verdict, wording.ours(PAPER, made, found)) == (UNDECIDED, "1 < 2; not trusted")
+
+
 def test_points_are_called_by_the_sides_of_the_claim() -> None:
     def of(kind: str, size: str, **options: Any) -> Run:
         scheme = {"kind": kind, **options}

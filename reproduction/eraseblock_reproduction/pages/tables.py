@@ -59,7 +59,8 @@ def _claim(paper: PaperAnswer, answer: Answer) -> list[object]:
 def _selected(value: object) -> str:
     """A selection as text: settings and what they are to be."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {_selected(one)}" for key, one in value.items())
+        inner = {key: _selected(one) for key, one in value.items()}
+        return ", ".join(f"{key} = {f'({text})' if ' = ' in text else text}" for key, text in inner.items())
     if isinstance(value, list):
         return " or ".join(_selected(one) for one in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
