@@ -76,9 +76,9 @@ SELECTING = {
 EXTRA = {
     "setting": {"departs"},
     "range": {"our_bound"},
-    "ratio": {"neutral"},
+    "ratio": {"neutral", "our_bound"},
     "order": {"ahead", "lead"},
-    "trend": {"along"},
+    "trend": {"along", "lead"},
     "agree": {"over", "opposite", "similar"},
     "statement": {"test"},
 }
@@ -133,8 +133,8 @@ def check_keys(claim: Claim) -> None:
         raise DataError("`ahead` is a share, and the relation is less or more")
     if "lead" in table and "relative_to" not in table:
         raise DataError("a `lead` is relative to something: `relative_to`")
-    if table.get("lead", True) not in (True, "left"):
-        raise DataError('`lead` is true, or "left"')
+    if table.get("lead", True) not in ((True, "left") if kind == "order" else (True,)):
+        raise DataError('`lead` is true, or "left" of an order')
     if not 0 < table.get("similar", 1) <= 1:
         raise DataError("`similar` is the share of the pairs that has to be in this order")
     if table.get("needs", "flashsim") not in data.NEEDS or ("needs" in table) != ("reason" in table):

@@ -55,6 +55,8 @@ class Quantity:
     readings: Mapping[str, str]
     # What the first reading was chosen by, where that was what came out.
     chosen: str | None = None
+    # Whether it is told to be a share of something, where its arithmetic does not say so.
+    share: bool = False
 
     @property
     def constant(self) -> bool:
@@ -67,7 +69,8 @@ class Quantity:
     def is_share(self) -> bool:
         """Whether it is a share of something, from 0 to 1."""
         words = ("share", "ratio", "at_most(", "hit", "patterns.blocks", "co_hit")
-        return self.unit is None and "*" not in self.value and any(word in self.value for word in words)
+        told = self.unit is None and "*" not in self.value and any(word in self.value for word in words)
+        return self.share or told
 
 
 @dataclass(frozen=True)
@@ -324,6 +327,7 @@ def _quantity(name: str, table: Table) -> Quantity:
         of_workload=table.get("from") == "workload",
         readings=table.get("readings", {}),
         chosen=table.get("chosen"),
+        share=table.get("share", False),
     )
 
 

@@ -46,8 +46,9 @@ class Finding:
     hardest: Sequence[tuple[str, Estimate]] = ()
     # Of a trend: the mean figure at each step.
     steps: Sequence[float] = ()
-    # In how many of how many points it holds.
+    # In how many of how many points it holds; of each its run, that of the other side, whether it does.
     held: tuple[int, int] | None = None
+    where: Sequence[tuple[Run, Run | None, bool]] = ()
     # Where two orders are compared: how many of how many pairs are in both.
     pairs: tuple[int, int] | None = None
     # Points that decide nothing, as runs of theirs are not to be trusted.

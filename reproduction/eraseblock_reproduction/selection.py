@@ -90,7 +90,7 @@ def named(selections: Sequence[Selection]) -> list[str]:
     """
     told = [
         list(
-            dict.fromkeys(word for path, one in each.items() for word in _words(path.rpartition(".")[2], one))
+            dict.fromkeys(word for path, one in each.items() for word in words(path.rpartition(".")[2], one))
         )
         for each in selections
     ]
@@ -107,11 +107,12 @@ def _short(words: list[str], others: Sequence[Sequence[str]]) -> str:
     return " ".join(kept)
 
 
-def _words(key: str, value: object) -> list[str]:
+def words(key: str, value: object) -> list[str]:
+    """A setting in words: names as they are, numbers with what they are of."""
     if isinstance(value, (dict, Mapping)):
-        return [word for inner, one in value.items() for word in _words(inner, one)]
+        return [word for inner, one in value.items() for word in words(inner, one)]
     if isinstance(value, list):
-        return [", ".join(" ".join(_words(key, one)) for one in value)]
+        return [", ".join(" ".join(words(key, one)) for one in value)]
     if isinstance(value, bool):
         return [key if value else f"no {key}"]
     return [value] if isinstance(value, str) else [f"{key} {value}"]

@@ -9,7 +9,14 @@ from statistics import fmean
 
 from eraseblock_reproduction import grading
 from eraseblock_reproduction.data import Claim
-from eraseblock_reproduction.finding import Finding, UndecidedError
+from eraseblock_reproduction.finding import (
+    DIRECTION,
+    NOT,
+    REPRODUCED,
+    Finding,
+    UndecidedError,
+    worst,
+)
 from eraseblock_reproduction.intervals import ROUNDING, Estimate, estimate
 from eraseblock_reproduction.points import Cell, Question, cells, points
 from eraseblock_reproduction.selection import Run
@@ -29,6 +36,7 @@ def trend(question: Question) -> Finding:
             for cell in cells(question, left, step):
                 found[cell.run.identity(axes)][index].append(cell)
     sequences: list[list[_Figures]] = []
+    runs: list[Run] = []
     distrusted, absent = 0, 0
     for by_step in found.values():
         along = [point for index in range(len(steps)) for point in points(by_step[index])]
@@ -36,6 +44,7 @@ def trend(question: Question) -> Finding:
             absent += 1
         elif all(point.trusted for point in along):
             sequences.append([point.known for point in along])
+            runs.append(along[0].run)
         else:
             distrusted += 1
     _check(len(sequences), distrusted, question.runs)
@@ -45,6 +54,9 @@ def trend(question: Question) -> Finding:
     open_ = sum(by_interval)
     surely = [holds and not only for holds, only in zip(holding, by_interval, strict=True)]
     verdict = _graded(surely, all(holding) or _goes(claim, mean), alone=all(holding))
+    leads = [_leads(claim, one) for one in sequences]
+    verdict = worst([verdict, *(_of_leads(claim, sides) for sides in leads)])
+    surely = [holds and min(sides) > 0 for holds, sides in zip(surely, leads, strict=True)]
     shown = sequences[0] if len(sequences) == 1 else mean
     reasons = [_distrust(distrusted)]
     reasons.append(
@@ -56,7 +68,9 @@ def trend(question: Question) -> Finding:
         verdict,
         steps=[fmean(step.values()) for step in shown],
         held=(sum(surely), len(surely)),
+        where=[(run, None, holds) for run, holds in zip(runs, surely, strict=True)],
         distrusted=distrusted,
+        leadless=sum(side <= 0 for sides in leads for side in sides),
         reason=reason,
     )
 
@@ -69,6 +83,7 @@ def agree(one: Question, other: Question) -> Finding:
     asked = float(claim.table.get("similar", 1))
     sign = -1 if claim.table.get("opposite") else 1
     groups: dict[str, dict[str, list[tuple[_Figures, _Figures]]]] = defaultdict(dict)
+    runs: dict[str, Run] = {}
     distrusted: set[str] = set()
     absent = 0
     for left in claim.lefts:
@@ -78,6 +93,7 @@ def agree(one: Question, other: Question) -> Finding:
             if first.mean is None or second.mean is None:
                 absent += 1
                 continue
+            runs.setdefault(key, first.run)
             groups[key].setdefault(_value_of(first.run, axes), []).append((first.known, second.known))
             if not first.trusted:
                 distrusted.add(key)
@@ -100,6 +116,7 @@ def agree(one: Question, other: Question) -> Finding:
     return Finding(
         verdict,
         held=(sum(holding), len(holding)),
+        where=[(runs[key], None, holds) for key, holds in zip(chosen, holding, strict=True)],
         pairs=(sum(map(sum, ordered)), sum(map(len, ordered))),
         distrusted=len(distrusted),
         reason="; ".join(filter(None, [_distrust(len(distrusted)), _absence(absent)])),
@@ -135,6 +152,23 @@ def _goes(claim: Claim, steps: Sequence[_Figures]) -> bool:
             return all(side <= 0 for side in sides)
     means = [fmean(step.values()) for step in steps]
     return max(means) - min(means) <= claim.tolerance(min(means))
+
+
+def _leads(claim: Claim, steps: Sequence[_Figures]) -> list[int]:
+    """Of a lead: at each step, whether it is there (1), left open by the seeds (0), or turned (-1)."""
+    if "lead" not in claim.table:
+        return [1]
+    none = 0.0 if claim.table.get("relative") == "difference" else 1.0
+    return [estimate(list(step.values())).side(none) for step in steps]
+
+
+def _of_leads(claim: Claim, sides: Sequence[int]) -> str:
+    """A lead that grows is there from the first step, one that becomes smaller is left at the last one."""
+    if min(sides) > 0:
+        return REPRODUCED
+    if claim.table["relation"] in ("rising", "never falling"):
+        return DIRECTION if sides[-1] > 0 else NOT
+    return DIRECTION if sides[0] > 0 and sides[-1] == 0 else NOT
 
 
 def _only_by_interval(claim: Claim, steps: Sequence[_Figures]) -> bool:

@@ -359,14 +359,15 @@ def _finding(
     if level:
         reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
     reason = "; ".join(reasons)
-    held = (sum(_surely(claim, one) for one in deciding), len(deciding))
+    where = [(one.figure.run, one.figure.other, _surely(claim, one)) for one in deciding]
     figures = [one.figure for one in effects]
     ours = _over_points(deciding, _combine(claim))
     return Finding(
         verdict,
         ours,
         figures,
-        held=held,
+        held=(sum(holds for _, _, holds in where), len(where)),
+        where=where,
         distrusted=distrusted,
         level=level,
         leadless=sum(not one.led for one in deciding),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from eraseblock_reproduction import grading
 from eraseblock_reproduction.data import Claim, Paper, Quantity
 from eraseblock_reproduction.finding import UNDECIDED, Finding
+from eraseblock_reproduction.places import listed, places
 
 _SIGNS = {"less": "<", "more": ">", "at most": "≤", "at least": "≥", "equal": "="}
 _PERCENT = ("reduction", "increase")
@@ -23,13 +24,13 @@ def stated(paper: Paper, claim: Claim) -> str:
     match claim.kind:
         case "reduction" | "increase" | "ratio" | "difference" | "number" | "exact" if "value" in table:
             up_to = {"max": "up to ", "min": "at least "}.get(claim.aggregate, "")
-            return up_to + value(claim, quantity, float(table["value"]), exact=True) + _give(claim, quantity)
+            figure = value(claim, quantity, float(table["value"]), exact=True) + _give(claim, quantity)
+            return up_to + figure + _reading(claim)
         case "range":
             low, high = (table.get(key) for key in ("low", "high"))
             parts = [f"≥ {value(claim, quantity, low, exact=True)}" if low is not None else ""]
             parts.append(f"≤ {value(claim, quantity, high, exact=True)}" if high is not None else "")
-            bound = " (our reading)" if table.get("our_bound") else ""
-            return " and ".join(part for part in parts if part) + bound
+            return " and ".join(part for part in parts if part) + _reading(claim)
         case "order" if "relation" in table:
             ahead = f" by {number(100 * table['ahead'])} % or more (our reading)" if "ahead" in table else ""
             same = _within(claim) if table["relation"] == "equal" else ""
@@ -40,8 +41,14 @@ def stated(paper: Paper, claim: Claim) -> str:
         case "agree":
             order = "opposite order" if table.get("opposite") else "same order"
             share = table.get("similar")
-            return order if share is None else f"{order}, {number(100 * share)} % of the pairs (our reading)"
+            some = "" if share is None else f" for {number(100 * share)} % of a point's pairs (our reading)"
+            return order + some
     return ""
+
+
+def _reading(claim: Claim) -> str:
+    """That the figures beside which ours are set are not printed."""
+    return " (our reading)" if claim.table.get("our_bound") else ""
 
 
 def _give(claim: Claim, quantity: Quantity | None) -> str:
@@ -61,26 +68,54 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
     quantity = paper.quantities[claim.quantity] if claim.quantity else None
     parts = []
     if finding.steps:
-        parts.append(" → ".join(number(step) for step in finding.steps))
+        parts.append(_steps(claim, quantity, finding))
     if finding.ours is not None:
         parts.append(_figure(claim, quantity, finding))
+    some = ""
     if finding.held is not None and finding.held[1] > 1 and claim.kind not in _MEANS:
-        parts.append(f"holds at {finding.held[0]} of {finding.held[1]}")
-    if finding.hardest:
+        some = _some(paper, claim, finding)
+        parts.append(f"holds at {finding.held[0]} of {finding.held[1]}{some}")
+    if finding.hardest and not some:
         parts.append(f"hardest: {_hardest(paper, finding)}")
     if finding.pairs is not None:
         parts.append(f"{finding.pairs[0]} of {finding.pairs[1]} pairs are in this order")
     if finding.level:
         parts.append(f"seeds leave {finding.level if len(finding.effects) > 1 else 'it'} open")
     if finding.leadless:
-        parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects)}")
+        parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects) or len(finding.steps)}")
     if finding.distrusted and finding.verdict != UNDECIDED:
         parts.append(f"{finding.distrusted} more not trusted")
+    if finding.ours is not None and finding.verdict == UNDECIDED:
+        parts.append("not trusted")
     return "; ".join(parts)
 
 
-# Of several that decide so many are named.
-_NAMED = 2
+def _steps(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
+    """The steps of a trend; of several points they are relative to their means, and have no unit."""
+    if finding.held is not None and finding.held[1] == 1:
+        *before, last = (_plain(quantity, step, claim) for step in finding.steps)
+        unit = last.partition(" ")[2]
+        return " → ".join([*(step.removesuffix(f" {unit}") for step in before), last])
+    return " → ".join(number(step) for step in finding.steps)
+
+
+# Of several that decide so many are named; and where a claim holds, or does not, so many points.
+_NAMED, _FEW = 2, 3
+
+
+def _some(paper: Paper, claim: Claim, finding: Finding) -> str:
+    """Where it holds, or where it does not, if that is at few points and these decide."""
+    holding = [holds for _, _, holds in finding.where]
+    failing = len(holding) - sum(holding)
+    # Of one point against each of several it is told whom it is against.
+    alone = finding.hardest and len(holding) == len(claim.lefts) * len(claim.rights)
+    fewer = min(failing, sum(holding))
+    if not 0 < fewer <= _FEW or alone or claim.aggregate in ("mean", "some"):
+        return ""
+    found = places(claim, [(run, other) for run, other, _ in finding.where])
+    wanted, lead_in = (False, ", not at ") if failing == fewer else (True, ": ")
+    told = listed([one for one, holds in zip(found, holding, strict=True) if holds == wanted])
+    return lead_in + told.replace(f"{paper.name}-", "")
 
 
 def _hardest(paper: Paper, finding: Finding) -> str:
@@ -151,7 +186,8 @@ def _is_percent(claim: Claim, quantity: Quantity | None) -> bool:
         "relative_to" in claim.table and claim.table.get("relative") != "difference"
     ):
         return False
-    return quantity is not None and quantity.is_share
+    # What is set beside another simulator's or a drive's figures is no quantity here: it differs by a share.
+    return quantity is None or quantity.is_share
 
 
 def value(

@@ -119,8 +119,10 @@ def test_a_page_that_is_too_long_tells_things_once(monkeypatch: pytest.MonkeyPat
     assert "| **Figure 1**: a figure |" in whole
     assert "| **Figure 1** |" in short
     # The claim that it is cited for is on the first screen.
-    assert '| <a id="order">order</a> | order is so | < | 1 < 2 | reproduced |' in whole
-    assert '| <a id="order">order</a> | above |  |  | reproduced |' in short
+    told = '| <a id="order">order</a> | order is so | < | 1 < 2 | reproduced |'
+    assert whole.index("## Claims") < whole.index(told)
+    assert short.index(told) < short.index("## Claims")
+    assert (whole.count("order is so"), short.count("order is so")) == (2, 1)
     assert '| <a id="other">other</a> | other is so | 1 | 1 | reproduced |' in short
 
 
@@ -159,12 +161,46 @@ def test_a_claim_that_lists_values_is_one_row_and_all_of_its_parts_are_data() ->
     ]
 
 
-def test_a_page_says_why_a_paper_contradicts_itself_where_there_is_room() -> None:
+def test_a_page_says_in_full_why_a_paper_contradicts_itself() -> None:
     both = made("both", "exact", left=A, value=9, contradicts="It says 8 elsewhere. So it does.")
     paper = answered(both)
-    assert "| both is so | 9 | 1; It says 8 elsewhere | contradicts itself |" in paper_page(paper, [], MADE)
-    long = replace(paper.paper, title="x" * 25_000)
-    assert "| both is so | 9 | 1 | contradicts itself |" in paper_page(replace(paper, paper=long), [], MADE)
+    for title in ("short", "x" * 25_000):
+        page = paper_page(replace(paper, paper=replace(paper.paper, title=title)), [], MADE)
+        assert "| both is so | 9 | 1 | contradicts itself |" in page
+        assert "- [both](#both): It says 8 elsewhere. So it does." in page
+
+
+def test_values_of_a_claim_that_follow_are_named_unless_all_do() -> None:
+    both = made("both", "number", by="time", values={"a": 1, "b": 1}, follows={"a": "order"})
+    both = replace(both, table={**both.table, "by": "buffer.scheme"})
+    assert "reproduced: both (a)." in paper_page(answered(ORDER, both), [], MADE)
+    every = replace(both, table={**both.table, "values": {"a": 1}})
+    assert 'reproduced: <a id="both">both</a>.' in paper_page(answered(ORDER, every), [], MADE)
+
+
+def test_what_a_figure_needs_is_said_once() -> None:
+    paper = answered(made("one", "statement"), made("two", "statement"))
+    figure = replace(FIGURE, needs="hardware", reason="A drive is measured.")
+    told = replace(paper.paper, figures={"1": figure})
+    plan = replace(paper.figures[0].plan, paper=told, figure=figure)
+    found = [
+        replace(answer, paper=told, finding=judge(told, figure, answer.claim, RUNS))
+        for answer in paper.answers
+    ]
+    page = paper_page(PaperAnswer(told, (FigureAnswer(plan, tuple(found)),)), [], MADE)
+    assert "| **Figure 1**: a figure (needs hardware: A drive is measured) |" in page
+    assert page.count("A drive is measured") == 1
+    assert '| <a id="two">two</a> | two is so |  | needs hardware | undecided |' in page
+
+
+def test_the_data_say_which_runs_a_claim_is_of() -> None:
+    [row] = csv.DictReader(
+        claims_csv(answered(made("one", **LESS, where={"buffer.size": ["1 MiB"]}))).splitlines()
+    )
+    assert row["of"] == "where: buffer.size = 1 MiB; left: buffer.scheme = a; right: buffer.scheme = b"
+    padded = made("two", "exact", left={"buffer.scheme": {"kind": "a", "padding": True}}, value=1)
+    [row] = csv.DictReader(claims_csv(answered(padded)).splitlines())
+    assert row["of"] == "left: buffer.scheme = (kind = a, padding = true)"
 
 
 @pytest.mark.parametrize("name", data.PAPERS)

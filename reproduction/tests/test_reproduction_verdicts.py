@@ -14,6 +14,7 @@ from eraseblock_reproduction.arithmetic import evaluate
 from eraseblock_reproduction.data import Claim, Figure
 from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY, REPRODUCED, UNDECIDED
 from eraseblock_reproduction.intervals import estimate
+from eraseblock_reproduction.places import places
 from eraseblock_reproduction.selection import Run, named
 from eraseblock_reproduction.verdicts import judge
 
@@ -141,6 +142,95 @@ def test_a_lead_that_becomes_smaller_is_there_before_and_after() -> None:
     assert leads(2, 3) == NOT
 
 
+def test_a_lead_that_grows_is_there_from_the_first() -> None:
+    def grows(*leads: float, relation: str = "rising") -> str:
+        runs = [run("a", size, time=1) for size in SIZES]
+        runs += [run("b", size, time=lead) for size, lead in zip(SIZES, leads, strict=True)]
+        along = [{"buffer.size": size} for size in SIZES]
+        trend: dict[str, Any] = {"where": B, "relative_to": A, "along": along, "relation": relation}
+        made = claim("trend", lead=True, **trend)
+        found = judge(PAPER, FIGURE, made, runs)
+        return f"{found.verdict}: {wording.ours(PAPER, made, found)}"
+
+    assert grows(1.1, 1.2, 1.3).startswith(REPRODUCED)
+    # It comes to be on the way; and what grows is no lead.
+    assert grows(0.9, 1.2, 1.3) == f"{DIRECTION}: 0.9 → 1.2 → 1.3; no sure lead at 1 of 3"
+    assert grows(0.7, 0.8, 0.9).startswith(NOT)
+    assert grows(1.3, 1.2, 1.1).startswith(NOT)
+    # One that becomes smaller is left in the end.
+    assert grows(1.3, 1.2, 1.1, relation="falling").startswith(REPRODUCED)
+    assert grows(1.3, 1.2, 1.0, relation="falling").startswith(DIRECTION)
+    assert grows(1.3, 1.2, 0.9, relation="falling").startswith(NOT)
+
+
+def test_few_points_that_fail_or_hold_are_named() -> None:
+    def said(kind: str, *times: float, left: Any = A, sizes: tuple[str, ...] = SIZES, **table: Any) -> str:
+        runs = [run("a", size, time=time) for size, time in zip(sizes, times, strict=True)]
+        runs += [run(name, size, time=10) for name in "bc" for size in sizes]
+        made = claim(kind, left=left, **table)
+        return wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs)).rpartition("holds at ")[2]
+
+    less: dict[str, Any] = {"right": B, "relation": "less"}
+    assert said("order", 1, 2, 3, **less) == "3 of 3"
+    assert said("order", 1, 11, 3, **less) == "2 of 3, not at 2 MiB"
+    assert said("order", 11, 11, 3, **less) == "1 of 3: 4 MiB"
+    assert said("range", 1, 11, 3, high=10) == "2 of 3, not at 2 MiB"
+    # Against which of several, where that tells points apart.
+    both: dict[str, Any] = {"right": [B, {"buffer.scheme": "c"}], "relation": "less"}
+    assert said("order", 1, 11, 3, **both) == "4 of 6, not at 2 MiB against b, c"
+    # In the mean no point decides; and of many that fail none is named.
+    assert said("order", 1, 11, 3, **less, aggregate="mean") == "2 of 3"
+    many = tuple(f"{size} MiB" for size in range(8))
+    assert said("order", *[1] * 4, *[11] * 4, sizes=many, **less) == "4 of 8"
+
+
+def test_steps_of_one_point_have_a_unit() -> None:
+    paper = replace(PAPER, quantities={"time": replace(PAPER.quantities["time"], unit="ms")})
+    made = claim("trend", left=A, along=[{"buffer.size": size} for size in SIZES], relation="rising")
+
+    def said(runs: list[Run]) -> str:
+        return wording.ours(paper, made, judge(paper, FIGURE, made, runs))
+
+    one = [run("a", size, time=time) for size, time in zip(SIZES, (1.5, 2, 3), strict=True)]
+    assert said(one) == "1.5 → 2 → 3 ms"
+    # Of several they are relative to the mean of each.
+    both = replace(made, table={**made.table, "left": [A, B]})
+    runs = [*one, *(run("b", size, time=time) for size, time in zip(SIZES, (1, 2, 3), strict=True))]
+    assert wording.ours(paper, both, judge(paper, FIGURE, both, runs)).startswith("0.596 → 0.962 → 1.44")
+
+
+def test_what_no_run_decides_is_said_not_to_be_trusted() -> None:
+    runs = [run("a", time=1, trusted=False), run("b", time=2)]
+    made = claim("order", left=A, right=B, relation="less")
+    found = judge(PAPER, FIGURE, made, runs)
+    assert (found.verdict, wording.ours(PAPER, made, found)) == (UNDECIDED, "1 < 2; not trusted")
+
+
+def test_points_are_called_by_the_sides_of_the_claim() -> None:
+    def of(kind: str, size: str, **options: Any) -> Run:
+        scheme = {"kind": kind, **options}
+        return Run({"buffer": {"scheme": scheme, "size": size}, "workload": "w"}, STAND_IN)
+
+    rights = [{"buffer.scheme": {"kind": "b", "padding": padding}} for padding in (True, False)]
+    points = [
+        (of("a", size), of("b", size, batch=2 if padding else 1, padding=padding))
+        for size in SIZES[:2]
+        for padding in (True, False)
+    ]
+    found = places(claim("order", left=A, right=rights, relation="less"), points)
+    assert found == [(size, name) for size in SIZES[:2] for name in ("b padding", "b no padding")]
+
+
+def test_a_trend_that_fails_at_few_points_says_at_which() -> None:
+    runs = [
+        run(name, size, time=time)
+        for name, times in (("a", (1, 2)), ("b", (1, 3)), ("c", (2, 1)))
+        for size, time in zip(SIZES, times, strict=False)
+    ]
+    made = claim("trend", along=[{"buffer.size": size} for size in SIZES[:2]], relation="rising")
+    assert wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs)).endswith("holds at 2 of 3, not at c")
+
+
 def test_a_lead_that_the_seeds_do_not_tell_is_not_counted_as_there() -> None:
     def leads(*after: float) -> str:
         runs = [run("a", size, seed, time=1) for size in SIZES[:2] for seed in range(3)]
@@ -256,7 +346,7 @@ def test_what_the_seeds_leave_open_is_told() -> None:
     seeds += [run("b", seed=seed, time=10) for seed in range(3)]
     assert said(seeds) == "9.83 < 10; seeds leave it open"
     more = [run(name, "2 MiB", time=time) for name, time in (("a", 5), ("b", 10))]
-    assert said([*seeds, *more]).endswith("holds at 1 of 2; seeds leave 1 open")
+    assert said([*seeds, *more]).endswith("holds at 1 of 2, not at 1 MiB; seeds leave 1 open")
 
 
 def test_one_point_that_decides_has_no_span() -> None:
@@ -291,6 +381,20 @@ def test_differences_of_shares_are_points() -> None:
 def test_a_bound_of_ours_is_called_so() -> None:
     assert wording.stated(PAPER, claim("range", low=1)) == "≥ 1"
     assert wording.stated(PAPER, claim("range", low=1, our_bound=True)) == "≥ 1 (our reading)"
+    eight = claim("ratio", left=A, right=B, value=8, our_bound=True)
+    assert wording.stated(PAPER, eight) == "8 (our reading)"
+
+
+def test_what_is_set_beside_a_drive_differs_by_a_share() -> None:
+    assert wording.stated(PAPER, claim("number", None, value=0.103)) == "10.3 %"
+    assert wording.stated(PAPER, claim("range", None, high=0.03)) == "≤ 3 %"
+
+
+def test_a_quantity_that_is_told_to_be_a_share_is_shown_as_one() -> None:
+    quantities = {"time": replace(PAPER.quantities["time"], share=True)}
+    told = replace(PAPER, quantities=quantities)
+    assert wording.stated(told, claim("range", low=0.6)) == "≥ 60 %"
+    assert wording.stated(PAPER, claim("range", low=0.6)) == "≥ 0.6"
 
 
 def test_an_order_of_the_mean_needs_no_more() -> None:
@@ -457,7 +561,7 @@ def test_two_quantities_in_the_same_order() -> None:
     assert verdict(against, "agree", **over, similar=0.7) == NOT
     most = claim("agree", **over, similar=0.75)
     assert wording.stated(PAPER, claim("agree", **over)) == "same order"
-    assert wording.stated(PAPER, most) == "same order, 75 % of the pairs (our reading)"
+    assert wording.stated(PAPER, most) == "same order for 75 % of a point's pairs (our reading)"
 
 
 def test_an_order_over_two_settings_together() -> None:
@@ -698,7 +802,7 @@ def test_words_for_what_came_out() -> None:
     )
     # A quarter, half and the same; the mean of -1.2, -0.667 and 0 is that of 1 to 1.9.
     some = words(grid((1, 2, 4), (4, 4, 4)), "order", left=A, right=B, relation="less")
-    assert some == ("<", "-47.5 %, -75 to +0 %; holds at 2 of 3")
+    assert some == ("<", "-47.5 %, -75 to +0 %; holds at 2 of 3, not at 4 MiB")
     assert words(pair(0.123456, 1), "number", left=A, value=0.12) == ("0.12", "0.123")
     assert words(pair(5, 1), "range", left=A, low=2, high=9.25) == ("≥ 2 and ≤ 9.25", "5")
     assert words(pair(3, 1), "ratio", left=A, right=B, value=2, aggregate="max") == ("up to 2", "3")

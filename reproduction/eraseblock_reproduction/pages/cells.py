@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from eraseblock_reproduction import wording
 from eraseblock_reproduction.answers import Answer, PaperAnswer
-from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, PARTLY, REPRODUCED
+from eraseblock_reproduction.data import NEEDS
+from eraseblock_reproduction.finding import DIRECTION, PARTLY, REPRODUCED
 from eraseblock_reproduction.headline import tally
 
 NOT_TRIED = "none run"
@@ -30,25 +31,24 @@ def stated(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
     return _joined([_part(one, wording.stated(paper.paper, one.claim)) for one in answers])
 
 
-def here(paper: PaperAnswer, answers: Sequence[Answer], *, reasons: bool = False) -> str:
-    """What came out, of each part of a claim; or why nothing did.
-
-    With `reasons` it is told, too, why a paper contradicts itself.
-    """
-    return _joined([_part(one, _here(paper, one, reasons=reasons)) for one in answers])
+def here(paper: PaperAnswer, answers: Sequence[Answer]) -> str:
+    """What came out, of each part of a claim; or why nothing did."""
+    return _joined([_part(one, _here(paper, one)) for one in answers])
 
 
-def _here(paper: PaperAnswer, answer: Answer, *, reasons: bool) -> str:
-    finding = answer.finding
-    ours = wording.ours(paper.paper, answer.claim, finding)
-    if ours and not (reasons and finding.verdict == CONTRADICTS):
-        return ours
-    return "; ".join(filter(None, (ours, shortened(finding.reason))))
+def _here(paper: PaperAnswer, answer: Answer) -> str:
+    needs = paper.paper.figures[answer.claim.figure].needs
+    # Why is said of the figure.
+    if needs is not None and not {"needs", "contradicts"} & set(answer.claim.table):
+        return NEEDS[needs]
+    return wording.ours(paper.paper, answer.claim, answer.finding) or shortened(answer.finding.reason)
 
 
 def shortened(text: str) -> str:
     """The first sentence of a reason, cut where that is long; the data beside the page have all of it."""
-    first = text.partition(". ")[0].partition("; ")[0]
+    first = text.partition(". ")[0]
+    if len(first) > _LONG:
+        first = first.partition("; ")[0]
     return first if len(first) <= _LONG else f"{first[:_LONG].rpartition(' ')[0]} …"
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from eraseblock_reproduction import wording
 from eraseblock_reproduction.answers import Answer, PaperAnswer
 from eraseblock_reproduction.pages.pictures import Picture
 
 _CLAIMS = (
-    *("id", "figure", "section", "shows", "follows", "says", "stated", "here", "value", "low", "high"),
+    *("id", "figure", "section", "shows", "follows", "says", "of", "stated", "here", "value", "low", "high"),
     *("seeds", "verdict", "robust", "reason", "readings", "on", "workloads", "note"),
 )
+# What says in a claim which runs it is of.
+_OF = ("where", "left", "right", "relative_to", "along", "spread", "over")
 _POINTS = ("file", "workload", "series", "x", "y", "low", "high", "what")
 
 
@@ -46,11 +48,22 @@ def _claim(paper: PaperAnswer, answer: Answer) -> list[object]:
     return [
         *(claim.id, claim.figure, claim.section, claim.shows, " ".join(claim.follows)),
         f"{claim.says} ({claim.part})" if claim.part else claim.says,
+        "; ".join(f"{key}: {_selected(claim.table[key])}" for key in _OF if key in claim.table),
         *(wording.stated(paper.paper, claim), wording.ours(paper.paper, claim, finding)),
         *(_digits(figure) for figure in figures),
         *(finding.verdict, paper.robust(answer), finding.reason, "; ".join(readings)),
         *(answer.on, " ".join(source.workload for source in answer.sources), claim.table.get("note", "")),
     ]
+
+
+def _selected(value: object) -> str:
+    """A selection as text: settings and what they are to be."""
+    if isinstance(value, Mapping):
+        inner = {key: _selected(one) for key, one in value.items()}
+        return ", ".join(f"{key} = {f'({text})' if ' = ' in text else text}" for key, text in inner.items())
+    if isinstance(value, list):
+        return " or ".join(_selected(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _point(picture: Picture, datum: dict[str, object]) -> list[object]:
