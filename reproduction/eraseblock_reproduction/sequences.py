@@ -128,7 +128,7 @@ def _check(count: int, distrusted: int, runs: Sequence[Run]) -> None:
     if count:
         return
     if distrusted:
-        raise UndecidedError("no point of it has runs that are all to be trusted")
+        raise UndecidedError("each of its sequences has a run that is not to be trusted")
     failed = any(run.error for run in runs)
     raise UndecidedError("runs of it failed" if failed else "the runs have no such figure")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from statistics import fmean
@@ -336,8 +337,19 @@ class UntrustedError(UndecidedError):
         )
         told = [_absence(len(effects), absent)] if absent else []
         why = "no point of it has runs that are all to be trusted"
-        super().__init__("; ".join([f"{why}: {'; '.join(reasons)}" if reasons else why, *told]))
+        super().__init__("; ".join([f"{why}: {'; '.join(_in_short(reasons))}" if reasons else why, *told]))
         self.effects = effects
+
+
+def _in_short(reasons: Iterable[str]) -> list[str]:
+    """Reasons without advice; of those that differ in numbers alone the first, and how many are like it."""
+    alike: dict[str, list[str]] = {}
+    for reason in reasons:
+        told = reason.partition(";")[0]
+        alike.setdefault(re.sub(r"[\d.,]+", "#", told), []).append(told)
+    return [
+        first + (f" (and {len(others)} more like it)" if others else "") for first, *others in alike.values()
+    ]
 
 
 def untrusted(claim: Claim, error: UntrustedError) -> Finding:

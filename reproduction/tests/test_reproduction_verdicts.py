@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from claims import FIGURE, PAPER, STAND_IN, A, B, claim, finding, run, verdict
@@ -705,6 +705,17 @@ def test_runs_without_trust_are_shown_and_decide_nothing() -> None:
     assert alone.verdict == UNDECIDED
     assert alone.reason == "no point of it has runs that are all to be trusted: it fell behind"
     assert alone.ours is not None
+
+
+def test_reasons_that_differ_in_numbers_alone_are_told_once() -> None:
+    runs = [run("a", size, trusted=False, time=9) for size in ("8 MiB", "16 MiB")]
+    runs += [run("b", size, time=1) for size in ("8 MiB", "16 MiB")]
+    for late, slow in zip(runs[:2], (14.6, 11.3), strict=True):
+        record = cast(dict[str, Any], late.record)
+        record["reasons"] = [f"requests took {slow} s; slow the workload down"]
+    where = {"buffer.size": ["8 MiB", "16 MiB"]}
+    found = finding(runs, "order", where=where, left=A, right=B, relation="less")
+    assert found.reason.endswith("trusted: requests took 14.6 s (and 1 more like it)")
 
 
 def test_readings_have_verdicts_of_their_own() -> None:
