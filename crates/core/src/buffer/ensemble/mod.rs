@@ -82,15 +82,14 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { experts: None, patience: 0.1, window: 64.0, caution: 0.04, sample: 8192, seed: 1 }
+        Self { experts: None, patience: 0.3, window: 64.0, caution: 0.04, sample: 2048, seed: 1 }
     }
 }
 
 /// Where the FTL maps blocks.
-pub const OVER_BLOCKS: &[&str] = &["cold-groups", "cave", "gb", "ref", "clc", "bplru"];
+pub const OVER_BLOCKS: &[&str] = &["cold-groups", "cave", "gb", "clc"];
 /// Where it maps pages.
-pub const OVER_PAGES: &[&str] =
-    &["cold-groups", "sftl", "gb", "bpac", "lb-clock", "lirs-wsr", "ref"];
+pub const OVER_PAGES: &[&str] = &["cold-groups", "sftl", "gb"];
 
 impl Config {
     /// Builds it.
@@ -251,8 +250,12 @@ impl Buffer for Ensemble {
             buffer.access(span, view, out);
         }
         let Self { whole, experts, choice, held, .. } = self;
-        let leader = choice.as_ref().map_or(0, Choice::leader);
-        held.follow(span, whole.as_ref().map_or(experts[leader].out(), |(_, out)| out), out);
+        let leader = &experts[choice.as_ref().map_or(0, Choice::leader)];
+        let (theirs, pages) = match whole {
+            Some((buffer, theirs)) => (&*theirs, buffer.len()),
+            None => (leader.out(), leader.buffer().len()),
+        };
+        held.follow(span, theirs, pages, out);
     }
 
     fn writes(&mut self, request: u64, pages: u32) {

@@ -67,6 +67,8 @@ impl Units {
 /// Pages on their way out of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
+    /// When the next of its pages is stored.
+    next: u64,
     /// The first of them is stored.
     first: u64,
     /// The last of them is.
@@ -77,12 +79,20 @@ struct Flight {
 }
 
 impl Flight {
-    /// When the next of its pages is stored.
-    fn next(&self) -> u64 {
-        if self.gone + 1 >= self.pages {
-            return self.last;
-        }
-        self.first + (self.last - self.first) * u64::from(self.gone) / u64::from(self.pages - 1)
+    fn new(first: u64, last: u64, pages: u32) -> Self {
+        Self { next: if pages > 1 { first } else { last }, first, last, pages, gone: 0 }
+    }
+
+    /// The next of its pages is stored; whether it was the last.
+    fn store(&mut self) -> bool {
+        self.gone += 1;
+        self.next = if self.gone + 1 >= self.pages {
+            self.last
+        } else {
+            let part = (self.last - self.first) * u64::from(self.gone);
+            self.first + part / u64::from(self.pages - 1)
+        };
+        self.gone == self.pages
     }
 }
 
@@ -184,30 +194,40 @@ impl Model {
 
     /// When the first of the requests under way is answered, which is none of them from then on.
     fn answer(&mut self) -> u64 {
+        // What is answered first hangs on the flights alone where room for a request is awaited.
+        let mut answered = self.first_answered();
         loop {
-            let done = |one: &Waiting| one.since.map_or(u64::MAX, |since| since.max(one.end));
-            let next = self.flights.iter().map(Flight::next).min().unwrap_or(u64::MAX);
-            let first = (0..self.under_way.len()).min_by_key(|&n| done(&self.under_way[n]));
-            let Some(first) = first else { return self.units.now };
-            let time = done(&self.under_way[first]);
-            if time <= next {
+            let flights = self.flights.iter().enumerate();
+            let next =
+                flights.min_by_key(|(_, flight)| flight.next).map(|(at, one)| (at, one.next));
+            let Some((first, time)) = answered else { return self.units.now };
+            let Some((at, now)) = next.filter(|&(_, now)| now < time) else {
                 // Where nothing is on its way, nobody waits for it.
                 let gone = self.under_way.remove(first);
                 return if time == u64::MAX { gone.map_or(0, |one| one.end) } else { time };
-            }
+            };
             self.stored += 1;
-            if let Some(at) = self.flights.iter().position(|flight| flight.next() == next) {
-                self.flights[at].gone += 1;
-                if self.flights[at].gone == self.flights[at].pages {
-                    self.flights.remove(at);
-                }
+            if self.flights[at].store() {
+                self.flights.remove(at);
             }
+            let mut has_room = false;
             for one in &mut self.under_way {
                 if one.since.is_none() && self.stored >= one.stored {
-                    one.since = Some(next);
+                    one.since = Some(now);
+                    has_room = true;
                 }
             }
+            if has_room {
+                answered = self.first_answered();
+            }
         }
+    }
+
+    /// Which of the requests under way is answered first, and when: never, as far as is known, where
+    /// room for it is still awaited.
+    fn first_answered(&self) -> Option<(usize, u64)> {
+        let done = |one: &Waiting| one.since.map_or(u64::MAX, |since| since.max(one.end));
+        self.under_way.iter().map(done).enumerate().min_by_key(|&(_, time)| time)
     }
 
     /// The host waits for a page that is read from flash.
@@ -260,7 +280,7 @@ impl Model {
             self.ftl.write(&mut self.units, unit, block, pages, home, &mut one);
         }
         let pages = pages.len() as u32;
-        self.flights.push(Flight { first: from, last, pages, gone: 0 });
+        self.flights.push(Flight::new(from, last, pages));
         self.left += u64::from(pages);
     }
 
