@@ -89,7 +89,7 @@ impl Default for Config {
 /// Where the FTL maps blocks.
 pub const OVER_BLOCKS: &[&str] = &["cold-groups", "cave", "gb", "clc"];
 /// Where it maps pages.
-pub const OVER_PAGES: &[&str] = &["cold-groups", "sftl", "gb"];
+pub const OVER_PAGES: &[&str] = &["cold-groups", "sftl", "lru"];
 
 impl Config {
     /// Builds it.

@@ -9,8 +9,6 @@ mod page_map;
 mod shared;
 mod superblocks;
 
-use std::collections::VecDeque;
-
 use crate::buffer::{Evicted, View};
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::upkeep::{Times, Upkeep};
@@ -97,7 +95,7 @@ impl Flight {
 }
 
 /// A request under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Waiting {
     /// It has what it reads.
     end: u64,
@@ -126,8 +124,9 @@ pub struct Model {
     pages_per_block: u32,
     units: Units,
     ftl: Ftl,
-    /// Requests under way, the oldest first.
-    under_way: VecDeque<Waiting>,
+    /// Requests under way, the oldest first: one less than there may be, and the next one.
+    under_way: [Waiting; UNDER_WAY],
+    waiting: usize,
     /// When the present one has what it reads.
     end: u64,
     /// Something was done for it.
@@ -167,7 +166,8 @@ impl Model {
             pages_per_block,
             units: Units { times, free: vec![0; units as usize], now: 0, erases: 0 },
             ftl,
-            under_way: VecDeque::with_capacity(UNDER_WAY),
+            under_way: [Waiting::default(); UNDER_WAY],
+            waiting: 0,
             end: 0,
             touched: false,
             flights: Vec::new(),
@@ -184,8 +184,9 @@ impl Model {
         }
         let stored = (self.left + u64::from(held)).saturating_sub(u64::from(capacity));
         let since = (self.stored >= stored).then_some(self.units.now);
-        self.under_way.push_back(Waiting { end: self.end, stored, since });
-        if self.under_way.len() == UNDER_WAY {
+        self.under_way[self.waiting] = Waiting { end: self.end, stored, since };
+        self.waiting += 1;
+        if self.waiting == UNDER_WAY {
             let answered = self.answer();
             self.units.now = self.units.now.max(answered);
         }
@@ -194,17 +195,18 @@ impl Model {
 
     /// When the first of the requests under way is answered, which is none of them from then on.
     fn answer(&mut self) -> u64 {
-        // What is answered first hangs on the flights alone where room for a request is awaited.
-        let mut answered = self.first_answered();
+        // It hangs on the flights only where room for a request is awaited.
+        let (mut first, mut time) = self.first_answered();
         loop {
             let flights = self.flights.iter().enumerate();
             let next =
                 flights.min_by_key(|(_, flight)| flight.next).map(|(at, one)| (at, one.next));
-            let Some((first, time)) = answered else { return self.units.now };
             let Some((at, now)) = next.filter(|&(_, now)| now < time) else {
+                let gone = self.under_way[first];
+                self.under_way.copy_within(first + 1.., first);
+                self.waiting -= 1;
                 // Where nothing is on its way, nobody waits for it.
-                let gone = self.under_way.remove(first);
-                return if time == u64::MAX { gone.map_or(0, |one| one.end) } else { time };
+                return if time == u64::MAX { gone.end } else { time };
             };
             self.stored += 1;
             if self.flights[at].store() {
@@ -218,16 +220,23 @@ impl Model {
                 }
             }
             if has_room {
-                answered = self.first_answered();
+                (first, time) = self.first_answered();
             }
         }
     }
 
     /// Which of the requests under way is answered first, and when: never, as far as is known, where
     /// room for it is still awaited.
-    fn first_answered(&self) -> Option<(usize, u64)> {
+    fn first_answered(&self) -> (usize, u64) {
         let done = |one: &Waiting| one.since.map_or(u64::MAX, |since| since.max(one.end));
-        self.under_way.iter().map(done).enumerate().min_by_key(|&(_, time)| time)
+        let mut first = (0, done(&self.under_way[0]));
+        for (at, one) in self.under_way.iter().enumerate().skip(1) {
+            let time = done(one);
+            if time < first.1 {
+                first = (at, time);
+            }
+        }
+        first
     }
 
     /// The host waits for a page that is read from flash.
