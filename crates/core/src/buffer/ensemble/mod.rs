@@ -7,7 +7,8 @@
 //! the expert that has cost least becomes the *leader*; the first one has a head start. The buffer
 //! holds the pages, and follows: what the leader lets go of leaves, in the same company and with
 //! the same hint. What the buffer holds and a new leader does not is a *stray*: it leaves when
-//! there is no room, a block at a time, so that a change of leader moves nothing.
+//! there is no more room than the leader has, a block at a time, so that a change of leader moves
+//! nothing.
 //!
 //! **When it wins**: where it is not known which scheme suits the work or the FTL, and where that
 //! changes. **When it loses**: buffers that the work fills only a few times, as there is nothing to
