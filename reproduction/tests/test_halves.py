@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from eraseblock.toolkit import Handling
-from eraseblock_reproduction.beyond.halves import Cell, Score, cells, main, phases, rows, run_cells, scores, table
+from eraseblock_reproduction.beyond.halves import (
+    Cell,
+    Score,
+    cells,
+    main,
+    phases,
+    rows,
+    run_cells,
+    scores,
+    table,
+)
 from eraseblock_reproduction.beyond.trials import Design, Figures, Trial
 
 # What there was when the halves were made: more FTLs and workloads may come, these cells stay where they are.

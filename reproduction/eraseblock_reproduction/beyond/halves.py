@@ -81,7 +81,7 @@ def cells() -> dict[Cell, Experiment]:
 
 
 def phases() -> dict[Cell, Experiment]:
-    """Workloads glued from phases, on the drive and with the FTLs of the pairs, in the order of their hash."""
+    """Workloads glued from phases, on the drive and with the FTLs of the pairs, in their order."""
     pairs = studies()["pairs"]
     glued = replace(pairs, name=PHASES, path=pairs.path.with_name(f"{PHASES}.toml"))
     return dict(sorted(_cells_of(glued, (1,)), key=lambda pair: pair[0].place))
