@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from eraseblock.toolkit import Handling
-from eraseblock_reproduction.beyond.halves import Cell, Score, cells, main, rows, run_cells, scores, table
+from eraseblock_reproduction.beyond.halves import (
+    Cell,
+    Score,
+    cells,
+    main,
+    phases,
+    rows,
+    run_cells,
+    scores,
+    table,
+)
 from eraseblock_reproduction.beyond.trials import Design, Figures, Trial
 
 # What there was when the halves were made: more FTLs and workloads may come, these cells stay where they are.
@@ -74,6 +84,14 @@ def test_a_cell_is_run_with_its_size_and_schemes() -> None:
     trials = run_cells([(cell, one)], {"lru": {"kind": "lru"}, "clc": {"kind": "clc"}}, Handling())
     found = {(score.measure, score.to_best < 1) for score in scores(trials, "clc")}
     assert ("erases", True) in found
+
+
+def test_glued_workloads_are_in_neither_half() -> None:
+    glued = list(phases())
+    assert {cell.study for cell in glued} == {"phases"}
+    assert {cell.below for cell in glued} >= FTLS
+    assert len(glued) == 3 * len({cell.below for cell in glued})
+    assert not {cell.workload for cell in glued} & {cell.workload for cell in cells()}
 
 
 def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -142,6 +142,40 @@ fn clean_pages_leave_first_and_reads_come_in_cold() {
 }
 
 #[test]
+fn a_reserve_stays_free_where_the_ftl_maps_pages() {
+    // Of 32 pages a sixteenth is 2.
+    let pages: Vec<u32> = (0..40).map(|n| 4 * n).collect();
+    for (options, below, most) in [
+        (json!({}), PAGES, 30),
+        (json!({}), BLOCKS, 32),
+        (json!({"reserve": 0.25}), PAGES, 24),
+        (json!({"reserve": 0.25}), BLOCKS, 24),
+        (json!({"reserve": 1.0}), PAGES, 1),
+    ] {
+        let mut some = Played::new(options, below, 32);
+        let mut held = 0;
+        for &page in &pages {
+            let left = some.play(true, &[page]);
+            held = held.max(some.buffer.len());
+            assert_eq!(left.is_empty(), page / 4 < most, "{below:?}, page {page}");
+            if !left.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(held, most, "{below:?}");
+    }
+}
+
+#[test]
+fn hot_pages_stay_where_the_ftl_maps_pages() {
+    // Two of four pages are cold, 0 and 1; the third page of their block is hot.
+    let mut some = Played::new(json!({"cold": 0.5, "modules": 1}), PAGES, 4);
+    some.play(true, &[0, 1, 2, 8]);
+    assert_eq!(some.play(true, &[16]), [(vec![0, 1], Action::Evict, Some(0))]);
+    assert!(some.buffer.holds(Lpn(2)));
+}
+
+#[test]
 fn a_flush_command_writes_block_by_block_and_keeps_the_pages() {
     let mut some = Played::new(json!({}), BLOCKS, 8);
     some.play(true, &[5, 0, 4, 1]);

@@ -89,7 +89,7 @@ fn follow(
             expert.access(span, &Idle, out);
         }
         let mut out = Outcome::default();
-        held.follow(span, &outs[leader], &mut out);
+        held.follow(span, &outs[leader], experts[leader].len(), &mut out);
         held.check(&*experts[leader]).unwrap();
         assert!(held.table().len() <= shape.capacity);
         sums[0] += written(span, &out);

@@ -3,8 +3,10 @@
 A cell is a workload, what lies below the buffer (an FTL, or a load of the modern drive), and a size of the
 buffer relative to the study's own. The SHA-256 of its name says which half it is in and where it stands
 there, so that neither depends on what else there is: the first cells of a half are a fair sample of it.
+Workloads glued together from phases are in neither half, and have cells of their own.
 
     python -m eraseblock_reproduction.beyond.halves tune --cells 40 --jobs 2 -o out/tune
+    python -m eraseblock_reproduction.beyond.halves phases --jobs 2 -o out/phases
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from csv import writer
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import exp, log
 from pathlib import Path
@@ -28,6 +30,7 @@ from eraseblock_reproduction.beyond.trials import MEASURES, Trial, essence, load
 from eraseblock_reproduction.running import run_or_find
 
 Half = Literal["tune", "held-out"]
+PHASES = "phases"
 # Sizes of the buffer, in those of the study.
 FACTORS = (0.5, 1, 2, 8)
 # What they are judged by: less is better.
@@ -77,12 +80,19 @@ def cells() -> dict[Cell, Experiment]:
     return dict(sorted(found.items(), key=lambda pair: pair[0].place))
 
 
-def _cells_of(study: Study) -> Iterator[tuple[Cell, Experiment]]:
+def phases() -> dict[Cell, Experiment]:
+    """Workloads glued from phases, on the drive and with the FTLs of the pairs, in their order."""
+    pairs = studies()["pairs"]
+    glued = replace(pairs, name=PHASES, path=pairs.path.with_name(f"{PHASES}.toml"))
+    return dict(sorted(_cells_of(glued, (1,)), key=lambda pair: pair[0].place))
+
+
+def _cells_of(study: Study, factors: Sequence[float] = FACTORS) -> Iterator[tuple[Cell, Experiment]]:
     for one in study.experiments(["lru"]):
         config = one.config
         below = config["ftl"]["mapping"]["kind"] if "ftl.mapping" in study.every else load_of(config)
         own = bytes_of(config["buffer"]["size"])
-        for factor in FACTORS:
+        for factor in factors:
             buffer = {**config["buffer"], "size": f"{round(own * factor)} B"}
             yield Cell(study.name, config["case"], below, factor), _with(one, {**config, "buffer": buffer})
 
@@ -135,7 +145,7 @@ def _ratio(ours: float, theirs: float) -> float:
 
 @app.default
 def main(
-    half: Half,
+    half: Half | Literal["phases"],
     *,
     cells_taken: Annotated[int, Parameter(name="--cells")] = 40,
     buffers: str = "all",
@@ -147,7 +157,7 @@ def main(
     """Run the first cells of a half.
 
     Args:
-        half: which one.
+        half: which one, or the workloads glued from phases.
         cells_taken: how many of its cells.
         buffers: names with commas between them, or schemes with options as a JSON list; all that are online
             if left out.
@@ -156,9 +166,8 @@ def main(
         output: folder that keeps the runs, so that none is made twice.
         record: file for the scores of the last buffer in each cell, as CSV.
     """
-    taken = [
-        (cell, one) for cell, one in cells().items() if cell.half == half and study in (None, cell.study)
-    ][:cells_taken]
+    found = phases() if half == PHASES else {cell: one for cell, one in cells().items() if cell.half == half}
+    taken = [(cell, one) for cell, one in found.items() if study in (None, cell.study)][:cells_taken]
     trials = run_cells(taken, _schemes(buffers), Handling(jobs=jobs, folder=output))
     failed = {f"{cell}: {one.error}" for cell, some in trials.items() for one in some.values() if one.error}
     sys.stderr.writelines(f"{line}\n" for line in sorted(failed))

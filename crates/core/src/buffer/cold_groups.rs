@@ -8,8 +8,9 @@
 //! the same moment, the next largest group for each other channel. What a group is depends on the
 //! FTL, which the buffer asks:
 //!
-//! - An FTL that maps *pages* writes each for the same price. Few pages are cold (a fifth), and the
-//!   hot dirty pages of the block go along only where they are no more than the cold ones.
+//! - An FTL that maps *pages* writes each for the same price. Few pages are cold (a tenth), and no
+//!   others leave. A sixteenth of the buffer stays free: what has left keeps its slot until it is
+//!   stored, and what comes meanwhile does not wait for it.
 //! - An FTL that maps *blocks* pays for a block more than for a page. Most pages are cold (four
 //!   fifths), and all dirty pages of the block go along. Where the FTL says that writing the whole
 //!   block is cheaper than writing a part and merging later, it is padded.
@@ -58,9 +59,9 @@ pub const ABOUT: About = About {
         },
         Example {
             source: "",
-            shows: "Page 9 was read: it is clean and cold, and leaves first. Then the FTL is taken \
-                for one that maps pages: of block 0 only the cold page 0 leaves, as two of its pages \
-                are hot.",
+            shows: "The FTL is taken for one that maps pages. Page 9 was read: it is clean and cold, \
+                and leaves first. Then only the cold page 0 leaves, and not the hot ones of its \
+                block.",
             capacity: 4,
             pages_per_block: 4,
             options: r#"{"modules": 1, "below": "pages"}"#,
@@ -91,8 +92,11 @@ pub struct Config {
     /// What reads do.
     pub reads: ReadPolicy,
     /// Share of the buffer that is cold, 0 to 1; at least one page. Default: 0.8 where the FTL maps
-    /// blocks, else 0.2.
+    /// blocks, else 0.1.
     pub cold: Option<f64>,
+    /// Share of the buffer that is left free for pages that have left and are not stored yet, 0 to
+    /// 1; one page is held at least. Default: 0 where the FTL maps blocks, else 0.0625.
+    pub reserve: Option<f64>,
     /// What the FTL is taken to map.
     pub below: Below,
     /// Pad a block where the FTL says that it pays.
@@ -107,6 +111,7 @@ impl Default for Config {
         Self {
             reads: ReadPolicy::Allocate,
             cold: None,
+            reserve: None,
             below: Below::Asked,
             padding: true,
             modules: None,
@@ -124,6 +129,9 @@ impl Config {
         if let Some(cold) = self.cold {
             require_share("cold", cold)?;
         }
+        if let Some(reserve) = self.reserve {
+            require_share("reserve", reserve)?;
+        }
         let blocks = shape.logical_pages.div_ceil(shape.pages_per_block) as usize;
         let pages = PageTable::new(shape);
         let slots = pages.slots();
@@ -135,6 +143,7 @@ impl Config {
             pages,
             window: Window::new(slots, 1),
             maps_pages: None,
+            limit: shape.capacity,
             groups: BySize::new(blocks, shape.pages_per_block),
             links: Links::new(blocks),
             clean: List::default(),
@@ -157,6 +166,8 @@ struct ColdGroups {
     window: Window,
     /// Whether the FTL maps pages; not known before the first access.
     maps_pages: Option<bool>,
+    /// Pages that are held at most: the capacity without the reserve.
+    limit: u32,
     /// Blocks by their cold dirty pages.
     groups: BySize,
     links: Links,
@@ -176,8 +187,11 @@ impl ColdGroups {
             Below::Pages => true,
             Below::Blocks => false,
         };
-        let share = self.config.cold.unwrap_or(if maps_pages { 0.2 } else { 0.8 });
-        self.window.resize((libm::ceil(share * f64::from(self.shape.capacity)) as u32).max(1));
+        let capacity = f64::from(self.shape.capacity);
+        let cold = self.config.cold.unwrap_or(if maps_pages { 0.1 } else { 0.8 });
+        self.window.resize((libm::ceil(cold * capacity) as u32).max(1));
+        let reserve = self.config.reserve.unwrap_or(if maps_pages { 0.0625 } else { 0.0 });
+        self.limit = (self.shape.capacity - libm::floor(reserve * capacity) as u32).max(1);
         self.maps_pages = Some(maps_pages);
     }
 
@@ -265,11 +279,7 @@ impl ColdGroups {
         view: &dyn View,
         out: &mut Outcome,
     ) {
-        let is_dirty =
-            |lpn: &Lpn| self.pages.find(*lpn).is_some_and(|slot| self.pages.get(slot).dirty);
-        let dirty = self.range(block).filter(is_dirty).count() as u32;
-        let cold = self.groups.size(block.0);
-        let whole = self.maps_pages == Some(false) || dirty - cold <= cold;
+        let whole = self.maps_pages == Some(false);
         let start = out.pages.len();
         for lpn in self.range(block) {
             if let Some(slot) = self.pages.find(lpn)
@@ -280,7 +290,8 @@ impl ColdGroups {
                 out.pages.push(self.pages.remove(slot));
             }
         }
-        let pads = self.config.padding && whole && view.padding_pays(dirty);
+        let pages = (out.pages.len() - start) as u32;
+        let pads = self.config.padding && whole && view.padding_pays(pages);
         out.evict(start, if pads { Action::EvictCompleted } else { Action::Evict }, LARGEST);
         out.with_hint(Hint { block, pattern: RANDOM, channel, again: false });
     }
@@ -327,7 +338,7 @@ impl Buffer for ColdGroups {
             } else if bypass {
                 Answer::Bypass
             } else {
-                if self.pages.is_full() {
+                if self.pages.len() >= self.limit {
                     self.make_room(view, out);
                 }
                 let slot = self.pages.insert(lpn, span.write);

@@ -65,11 +65,19 @@ impl Choice {
 
     /// What each expert has cost in all by now; who leads from now on.
     pub fn turn(&mut self, totals: impl Iterator<Item = u64>) -> usize {
+        let mut changed = false;
         let experts = self.beyond.iter_mut().zip(&mut self.told).zip(totals).enumerate();
         for (n, ((beyond, told), total)) in experts {
+            if total == *told {
+                continue;
+            }
             let cost = (total - *told) as f64;
             *beyond += if n == 0 { cost } else { cost * (1.0 + self.caution) };
             *told = total;
+            changed = true;
+        }
+        if !changed {
+            return self.leader;
         }
         let least = self.beyond.iter().copied().fold(f64::INFINITY, f64::min);
         if least > 0.0 {

@@ -49,27 +49,30 @@ impl Held {
         &self.pages
     }
 
-    /// Serves a span after the leader has, which did so much.
-    pub fn follow(&mut self, span: &Span, leader: &Outcome, out: &mut Outcome) {
+    /// Serves a span after the leader has, which did so much and holds `theirs` pages now. Who
+    /// leaves room is followed in that, too: strays do not stay in it.
+    pub fn follow(&mut self, span: &Span, leader: &Outcome, theirs: u32, out: &mut Outcome) {
         let mut leaving = leader.evictions.iter().peekable();
-        for (at, (lpn, &theirs)) in span.pages().zip(&leader.answers).enumerate() {
+        for (at, (lpn, &answer)) in span.pages().zip(&leader.answers).enumerate() {
             while let Some(eviction) = leaving.next_if(|one| one.before as usize <= at) {
                 self.leave(eviction, leader, out);
             }
+            let bypasses = answer == Answer::Bypass;
             let answer = match self.pages.find(lpn) {
                 Some(slot) => {
                     if span.write {
                         self.pages.set_dirty(slot, true);
                     }
-                    if theirs != Answer::Bypass {
+                    if !bypasses {
                         self.unlink(slot);
                         self.kept.push_front(&mut self.links, slot);
                     }
                     Answer::Hit
                 }
-                None if theirs == Answer::Bypass => Answer::Bypass,
+                None if bypasses => Answer::Bypass,
                 None => {
-                    if self.pages.is_full() {
+                    let above = !self.strays.is_empty() && self.pages.len() >= theirs;
+                    if above || self.pages.is_full() {
                         self.make_room(out);
                     }
                     let slot = self.pages.insert(lpn, span.write);

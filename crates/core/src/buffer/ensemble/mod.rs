@@ -7,7 +7,8 @@
 //! the expert that has cost least becomes the *leader*; the first one has a head start. The buffer
 //! holds the pages, and follows: what the leader lets go of leaves, in the same company and with
 //! the same hint. What the buffer holds and a new leader does not is a *stray*: it leaves when
-//! there is no room, a block at a time, so that a change of leader moves nothing.
+//! there is no more room than the leader has, a block at a time, so that a change of leader moves
+//! nothing.
 //!
 //! **When it wins**: where it is not known which scheme suits the work or the FTL, and where that
 //! changes. **When it loses**: buffers that the work fills only a few times, as there is nothing to
@@ -82,15 +83,14 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { experts: None, patience: 0.1, window: 64.0, caution: 0.04, sample: 8192, seed: 1 }
+        Self { experts: None, patience: 0.3, window: 64.0, caution: 0.04, sample: 2048, seed: 1 }
     }
 }
 
 /// Where the FTL maps blocks.
-pub const OVER_BLOCKS: &[&str] = &["cold-groups", "cave", "gb", "ref", "clc", "bplru"];
+pub const OVER_BLOCKS: &[&str] = &["cold-groups", "cave", "gb", "clc"];
 /// Where it maps pages.
-pub const OVER_PAGES: &[&str] =
-    &["cold-groups", "sftl", "gb", "bpac", "lb-clock", "lirs-wsr", "ref"];
+pub const OVER_PAGES: &[&str] = &["cold-groups", "sftl", "lru"];
 
 impl Config {
     /// Builds it.
@@ -251,8 +251,12 @@ impl Buffer for Ensemble {
             buffer.access(span, view, out);
         }
         let Self { whole, experts, choice, held, .. } = self;
-        let leader = choice.as_ref().map_or(0, Choice::leader);
-        held.follow(span, whole.as_ref().map_or(experts[leader].out(), |(_, out)| out), out);
+        let leader = &experts[choice.as_ref().map_or(0, Choice::leader)];
+        let (theirs, pages) = match whole {
+            Some((buffer, theirs)) => (&*theirs, buffer.len()),
+            None => (leader.out(), leader.buffer().len()),
+        };
+        held.follow(span, theirs, pages, out);
     }
 
     fn writes(&mut self, request: u64, pages: u32) {

@@ -27,6 +27,7 @@ inventory::submit! {
 fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let (allocate, padding) = (random.random(), random.random());
     let cold = random.random_bool(0.6).then(|| draw_share(random));
+    let reserve = random.random_bool(0.6).then(|| draw_share(random));
     let below = ["asked", "pages", "blocks"][random.random_range(0..3)];
     let modules = random.random_bool(0.4).then(|| random.random_range(1..7));
     let mut config = json!({
@@ -38,6 +39,9 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     if let Some(cold) = cold {
         config["cold"] = json!(cold);
     }
+    if let Some(reserve) = reserve {
+        config["reserve"] = json!(reserve);
+    }
     if let Some(modules) = modules {
         config["modules"] = json!(modules);
     }
@@ -46,6 +50,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         pages_per_block: shape.pages_per_block,
         allocate,
         cold,
+        reserve,
         maps_pages: match below {
             "pages" => Some(true),
             "blocks" => Some(false),
@@ -82,6 +87,8 @@ struct ColdGroups {
     allocate: bool,
     /// Share of the buffer that is cold, if the option says.
     cold: Option<f64>,
+    /// Share of the buffer that is left free, if the option says.
+    reserve: Option<f64>,
     /// What the option says of the FTL, or what the FTL said when it was asked.
     maps_pages: Option<bool>,
     padding: bool,
@@ -115,8 +122,15 @@ impl ColdGroups {
     }
 
     fn cold_size(&self) -> usize {
-        let share = self.cold.unwrap_or(if self.maps_pages() { 0.2 } else { 0.8 });
+        let share = self.cold.unwrap_or(if self.maps_pages() { 0.1 } else { 0.8 });
         ((share * self.capacity as f64).ceil() as usize).max(1)
+    }
+
+    /// Pages that are held at most.
+    fn most(&self) -> usize {
+        let share = self.reserve.unwrap_or(if self.maps_pages() { 0.0625 } else { 0.0 });
+        let free = (share * self.capacity as f64).floor() as usize;
+        (self.capacity - free).max(1)
     }
 
     /// The number of cold dirty pages of this page's block is another one now.
@@ -238,7 +252,7 @@ impl ColdGroups {
     /// A block leaves.
     fn send(&mut self, block: u32, channel: Option<u32>, view: &dyn View, out: &mut Decisions) {
         let (dirty, cold) = (self.dirty(block), self.cold_dirty(block));
-        let all = !self.maps_pages() || dirty.len() - cold.len() <= cold.len();
+        let all = !self.maps_pages();
         let pads = all && self.padding && view.padding_pays(dirty.len() as u32);
         let action = if pads { Action::EvictCompleted } else { Action::Evict };
         let mut pages = Vec::new();
@@ -291,7 +305,7 @@ impl Buffer for ColdGroups {
                 self.put_in_front(number, page.dirty || span.write);
                 continue;
             }
-            if self.order.len() == self.capacity {
+            if self.order.len() == self.most() {
                 self.make_room(view, &mut out);
             }
             if span.write {

@@ -366,7 +366,8 @@ impl Buffer for Ensemble {
                 }
             }
         }
-        let theirs = self.tried[self.leader.unwrap()].out.clone();
+        let leader = self.leader.unwrap();
+        let theirs = self.tried[leader].out.clone();
         let pages_of = |one: &Eviction| -> Vec<(u32, bool)> {
             theirs.pages_of(one).iter().map(|page| (page.lpn.0, page.dirty)).collect()
         };
@@ -386,7 +387,9 @@ impl Buffer for Ensemble {
                 continue;
             }
             self.take(page);
-            if held.is_none() && self.kept.len() + self.strays.len() == self.capacity as usize {
+            let (all, strays) = (self.kept.len() + self.strays.len(), self.strays.len());
+            let above = strays > 0 && all >= self.tried[leader].scheme.len() as usize;
+            if held.is_none() && (above || all == self.capacity as usize) {
                 self.make_room(&mut out);
             }
             self.kept.insert(0, held.unwrap_or((page, span.write)));

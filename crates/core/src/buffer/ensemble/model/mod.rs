@@ -9,8 +9,6 @@ mod page_map;
 mod shared;
 mod superblocks;
 
-use std::collections::VecDeque;
-
 use crate::buffer::{Evicted, View};
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::upkeep::{Times, Upkeep};
@@ -67,6 +65,8 @@ impl Units {
 /// Pages on their way out of the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Flight {
+    /// When the next of its pages is stored.
+    next: u64,
     /// The first of them is stored.
     first: u64,
     /// The last of them is.
@@ -77,17 +77,25 @@ struct Flight {
 }
 
 impl Flight {
-    /// When the next of its pages is stored.
-    fn next(&self) -> u64 {
-        if self.gone + 1 >= self.pages {
-            return self.last;
-        }
-        self.first + (self.last - self.first) * u64::from(self.gone) / u64::from(self.pages - 1)
+    fn new(first: u64, last: u64, pages: u32) -> Self {
+        Self { next: if pages > 1 { first } else { last }, first, last, pages, gone: 0 }
+    }
+
+    /// The next of its pages is stored; whether it was the last.
+    fn store(&mut self) -> bool {
+        self.gone += 1;
+        self.next = if self.gone + 1 >= self.pages {
+            self.last
+        } else {
+            let part = (self.last - self.first) * u64::from(self.gone);
+            self.first + part / u64::from(self.pages - 1)
+        };
+        self.gone == self.pages
     }
 }
 
 /// A request under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Waiting {
     /// It has what it reads.
     end: u64,
@@ -116,8 +124,9 @@ pub struct Model {
     pages_per_block: u32,
     units: Units,
     ftl: Ftl,
-    /// Requests under way, the oldest first.
-    under_way: VecDeque<Waiting>,
+    /// Requests under way, the oldest first: one less than there may be, and the next one.
+    under_way: [Waiting; UNDER_WAY],
+    waiting: usize,
     /// When the present one has what it reads.
     end: u64,
     /// Something was done for it.
@@ -157,7 +166,8 @@ impl Model {
             pages_per_block,
             units: Units { times, free: vec![0; units as usize], now: 0, erases: 0 },
             ftl,
-            under_way: VecDeque::with_capacity(UNDER_WAY),
+            under_way: [Waiting::default(); UNDER_WAY],
+            waiting: 0,
             end: 0,
             touched: false,
             flights: Vec::new(),
@@ -174,8 +184,9 @@ impl Model {
         }
         let stored = (self.left + u64::from(held)).saturating_sub(u64::from(capacity));
         let since = (self.stored >= stored).then_some(self.units.now);
-        self.under_way.push_back(Waiting { end: self.end, stored, since });
-        if self.under_way.len() == UNDER_WAY {
+        self.under_way[self.waiting] = Waiting { end: self.end, stored, since };
+        self.waiting += 1;
+        if self.waiting == UNDER_WAY {
             let answered = self.answer();
             self.units.now = self.units.now.max(answered);
         }
@@ -184,30 +195,48 @@ impl Model {
 
     /// When the first of the requests under way is answered, which is none of them from then on.
     fn answer(&mut self) -> u64 {
+        // It hangs on the flights only where room for a request is awaited.
+        let (mut first, mut time) = self.first_answered();
         loop {
-            let done = |one: &Waiting| one.since.map_or(u64::MAX, |since| since.max(one.end));
-            let next = self.flights.iter().map(Flight::next).min().unwrap_or(u64::MAX);
-            let first = (0..self.under_way.len()).min_by_key(|&n| done(&self.under_way[n]));
-            let Some(first) = first else { return self.units.now };
-            let time = done(&self.under_way[first]);
-            if time <= next {
+            let flights = self.flights.iter().enumerate();
+            let next =
+                flights.min_by_key(|(_, flight)| flight.next).map(|(at, one)| (at, one.next));
+            let Some((at, now)) = next.filter(|&(_, now)| now < time) else {
+                let gone = self.under_way[first];
+                self.under_way.copy_within(first + 1.., first);
+                self.waiting -= 1;
                 // Where nothing is on its way, nobody waits for it.
-                let gone = self.under_way.remove(first);
-                return if time == u64::MAX { gone.map_or(0, |one| one.end) } else { time };
-            }
+                return if time == u64::MAX { gone.end } else { time };
+            };
             self.stored += 1;
-            if let Some(at) = self.flights.iter().position(|flight| flight.next() == next) {
-                self.flights[at].gone += 1;
-                if self.flights[at].gone == self.flights[at].pages {
-                    self.flights.remove(at);
-                }
+            if self.flights[at].store() {
+                self.flights.remove(at);
             }
+            let mut has_room = false;
             for one in &mut self.under_way {
                 if one.since.is_none() && self.stored >= one.stored {
-                    one.since = Some(next);
+                    one.since = Some(now);
+                    has_room = true;
                 }
             }
+            if has_room {
+                (first, time) = self.first_answered();
+            }
         }
+    }
+
+    /// Which of the requests under way is answered first, and when: never, as far as is known, where
+    /// room for it is still awaited.
+    fn first_answered(&self) -> (usize, u64) {
+        let done = |one: &Waiting| one.since.map_or(u64::MAX, |since| since.max(one.end));
+        let mut first = (0, done(&self.under_way[0]));
+        for (at, one) in self.under_way.iter().enumerate().skip(1) {
+            let time = done(one);
+            if time < first.1 {
+                first = (at, time);
+            }
+        }
+        first
     }
 
     /// The host waits for a page that is read from flash.
@@ -260,7 +289,7 @@ impl Model {
             self.ftl.write(&mut self.units, unit, block, pages, home, &mut one);
         }
         let pages = pages.len() as u32;
-        self.flights.push(Flight { first: from, last, pages, gone: 0 });
+        self.flights.push(Flight::new(from, last, pages));
         self.left += u64::from(pages);
     }
 
