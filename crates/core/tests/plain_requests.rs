@@ -3,12 +3,13 @@
 
 use eraseblock_core::buffer::BufferConfig;
 use eraseblock_core::config::DeviceConfig;
-use eraseblock_core::device::{Device, Options};
+use eraseblock_core::device::{Device, DeviceError, Options};
 use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Observer;
 use eraseblock_core::metrics::observer::{Hears, Progress};
-use rand::{RngExt as _, SeedableRng as _};
+use proptest::prelude::*;
+use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
 
@@ -55,14 +56,24 @@ fn run(config: &DeviceConfig, told: bool) -> Value {
     let mut device = Device::new(config, Options::default()).unwrap();
     device.precondition().unwrap();
     let requests = requests(u64::from(device.logical_pages()) / 2);
-    support::foresee(&mut device, &requests).unwrap();
+    serve(device, &requests, told).unwrap()
+}
+
+/// What becomes of requests: all told go one by one, the others together.
+fn serve(mut device: Device, requests: &[Request], told: bool) -> Result<Value, DeviceError> {
+    support::foresee(&mut device, requests)?;
     if told {
         device.observe(Box::new(Listener));
+        requests.iter().try_for_each(|request| device.submit(request))?;
+    } else {
+        let (taken, served) = device.submit_all(requests);
+        served?;
+        assert_eq!(taken, requests.len());
     }
-    for request in &requests {
-        device.submit(request).unwrap();
-    }
-    serde_json::to_value(device.finish().unwrap()).unwrap()
+    let mut report = serde_json::to_value(device.finish()?).unwrap();
+    // Who verifies says how much.
+    report["verified_reads"] = Value::Null;
+    Ok(report)
 }
 
 fn compare(over: &Value) {
@@ -86,6 +97,86 @@ fn compare(over: &Value) {
         }
         let drive = support::config(&config);
         assert_eq!(run(&drive, false), run(&drive, true), "{config}");
+    }
+}
+
+/// A drive without a buffer and what is asked of it: mostly single pages.
+fn random_run(seed: u64) -> (Value, Vec<Request>) {
+    let mut dice = support::Dice(seed);
+    let mut one_of = |of: &[Value]| of[dice.roll(of.len() as u64) as usize].clone();
+    let numbers = |of: &[u64]| of.iter().map(|&one| json!(one)).collect::<Vec<_>>();
+    let times = ["0 ns", "1 ns", "100 ns", "25 us", "100 us", "200 us"].map(|time| json!(time));
+    let array = &times[1..];
+    let replay = one_of(&[json!("closed"), json!("open"), json!("untimed")]);
+    let mut config = json!({
+        "nand": {
+            "channels": one_of(&numbers(&[1, 2, 3])),
+            "chips_per_channel": one_of(&numbers(&[1, 2, 3])),
+            "dies_per_chip": one_of(&numbers(&[1, 2])),
+            "planes_per_die": one_of(&numbers(&[1, 2])),
+            "blocks_per_plane": 16, "pages_per_block": one_of(&numbers(&[2, 4, 5, 16])),
+            "scheduling": one_of(&[json!("fifo"), json!("read-first")]),
+            "timing": {"read": one_of(array), "program": one_of(array), "erase": one_of(array),
+                       "transfer": one_of(&times), "command": one_of(&times)},
+        },
+        "ftl": {"gc": one_of(&[json!({}), json!({"step_pages": 1}), json!({"free_blocks": 3})]),
+                "allocator": one_of(&[json!("round-robin"), json!("dynamic"), json!("static")]),
+                "victim": one_of(&[json!("greedy"), json!("cost-benefit"), json!("fifo")])},
+        "buffer": {"scheme": one_of(&[json!("none"), json!("none"), json!("lru")])},
+        "host": {"replay": replay, "max_outstanding": one_of(&numbers(&[1, 2, 7, 40])),
+                 "partial_page": one_of(&[json!("round"), json!("read-modify-write")]),
+                 "warm_up": one_of(&numbers(&[0, 0, 33]))},
+        "precondition": {"state": one_of(&[json!("empty"), json!("full")])},
+    });
+    let of = |key: &str| config["nand"][key].as_u64().unwrap();
+    let units = of("channels") * of("chips_per_channel") * of("dies_per_chip");
+    let pages = units * of("planes_per_die") * 16 * of("pages_per_block");
+    let exported = pages * [50, 60, 70][dice.roll(3) as usize] / 100;
+    config["ftl"]["exported"] = json!(format!("{} KiB", exported * 4));
+    let (others, gap) = ([0, 0, 10, 40][dice.roll(4) as usize], 1 + dice.roll(400_000));
+    let reads = [0, 50, 100][dice.roll(3) as usize];
+    let mut arrival_ns = 0;
+    let requests = (0..400 + dice.roll(800)).map(|_| {
+        arrival_ns += if dice.roll(3) == 0 { 0 } else { dice.roll(gap) };
+        let single = dice.roll(100) >= others;
+        let op = if single || dice.roll(3) == 0 {
+            if dice.roll(100) < reads { Op::Read } else { Op::Write }
+        } else {
+            [Op::Trim, Op::Flush, Op::Write][dice.roll(3) as usize]
+        };
+        let count = if single { 1 } else { 1 + dice.roll(exported.min(6)) };
+        let page = dice.roll(exported - count + 1);
+        let (before, after) = if single || dice.roll(3) > 0 { (0, 0) } else { (512, 1024) };
+        let (offset, len) = (page * 4096 + before, count * 4096 - before - after);
+        let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset, len) };
+        let fua = !single && op == Op::Write && dice.roll(2) == 0;
+        Request { arrival_ns, op, offset, len, volume: 0, fua }
+    });
+    let requests = requests.collect();
+    (config, requests)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if support::is_soak() { 5_000 } else { 150 },
+        ..ProptestConfig::default()
+    })]
+
+    /// Pages that go past all that most drives have no use for, whatever comes between them. Where
+    /// what the flash holds is followed, the engine goes step by step.
+    #[test]
+    fn on_random_drives(seed in any::<u64>()) {
+        let (config, requests) = random_run(seed);
+        let drive = support::config(&config);
+        let one = |told, verify| {
+            let new = Device::new(&drive, Options { verify });
+            let mut device = new.map_err(|error| error.to_string())?;
+            device.precondition().map_err(|error| error.to_string())?;
+            serve(device, &requests, told).map_err(|error| error.to_string())
+        };
+        let past = one(false, false);
+        prop_assert_eq!(&past, &one(true, false), "{}", config);
+        prop_assert_eq!(&past, &one(true, true), "{}", config);
     }
 }
 

@@ -93,9 +93,9 @@ impl Path {
             Metric::all().for_each(|metric| device.keep(metric));
         }
         let (before, counted) = requests.split_at((WARM_UP * self.requests) as usize);
-        before.iter().try_for_each(|one| device.submit(one)).map_err(|e| told(&e))?;
+        device.submit_all(before).1.map_err(|e| told(&e))?;
         border();
-        counted.iter().try_for_each(|one| device.submit(one)).map_err(|e| told(&e))?;
+        device.submit_all(counted).1.map_err(|e| told(&e))?;
         border();
         device.finish().map(|_| ()).map_err(|e| told(&e))
     }

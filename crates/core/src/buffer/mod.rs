@@ -374,6 +374,11 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// O(log n) for each.
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome);
 
+    /// Whether it is none at all: every page bypasses it, and it wants to know nothing.
+    fn takes_nothing(&self) -> bool {
+        false
+    }
+
     /// The next spans are those of a request that writes so many pages in all.
     fn writes(&mut self, _request: u64, _pages: u32) {}
 

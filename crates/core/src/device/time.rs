@@ -54,43 +54,9 @@ impl Device {
         if self.warm_up_ends() {
             self.begin_measuring();
         }
-        let arrival = match self.config.host.replay {
-            Replay::Open if (self.config.host.speedup - 1.0).abs() < f64::EPSILON => {
-                request.arrival_ns
-            }
-            Replay::Open => {
-                libm::round(request.arrival_ns as f64 / self.config.host.speedup) as u64
-            }
-            Replay::Closed | Replay::Untimed => 0,
-        };
-        if arrival > 1 << 62 {
-            return Err(DeviceError::Request {
-                number: self.backend.counters().submitted,
-                what: format!("{:?} at {} ns", request.op, request.arrival_ns),
-                why: format!(
-                    "divided by host.speedup ({}) it arrives after more than a century",
-                    self.config.host.speedup
-                ),
-            });
-        }
+        let arrival = self.arrival_of(request)?;
         if self.backend.is_timed() {
-            // Times run on from what came before the workload; an arrival before the last one
-            // counts as simultaneous.
-            let arrival = arrival.max(self.requests.last_arrival());
-            let waited = if std::mem::take(&mut self.way_is_made) {
-                Ok(())
-            } else {
-                self.wait_for_turn(arrival)
-            };
-            if waited.is_err() {
-                return self.admit_at_end(request, arrival, waited);
-            }
-            let arrival = if self.config.host.replay == Replay::Closed {
-                self.backend.engine().now()
-            } else {
-                arrival
-            };
-            let id = self.admit(request, arrival);
+            let id = self.admit_in_turn(request, arrival)?;
             let number = self.backend.counters().submitted - 1;
             if !self.serve_timed_plainly(id, request, number)? {
                 self.serve(id, request)?;
@@ -104,6 +70,65 @@ impl Device {
             self.check_faults()?;
         }
         Ok(())
+    }
+
+    /// When a request comes.
+    #[inline(always)]
+    pub(super) fn arrival_of(&self, request: &Request) -> Result<u64, DeviceError> {
+        let host = &self.config.host;
+        if host.replay != Replay::Open {
+            return Ok(0);
+        }
+        let arrival = if (host.speedup - 1.0).abs() < f64::EPSILON {
+            request.arrival_ns
+        } else {
+            libm::round(request.arrival_ns as f64 / host.speedup) as u64
+        };
+        if arrival > 1 << 62 { Err(self.comes_too_late(request)) } else { Ok(arrival) }
+    }
+
+    #[cold]
+    fn comes_too_late(&self, request: &Request) -> DeviceError {
+        DeviceError::Request {
+            number: self.backend.counters().submitted,
+            what: format!("{:?} at {} ns", request.op, request.arrival_ns),
+            why: format!(
+                "divided by host.speedup ({}) it arrives after more than a century",
+                self.config.host.speedup
+            ),
+        }
+    }
+
+    /// Lets time pass until it is the turn of a request that comes at `arrival`, which is under way
+    /// then.
+    #[inline]
+    fn admit_in_turn(&mut self, request: &Request, arrival: u64) -> Result<RequestId, DeviceError> {
+        let (admission, id) = self.enter_in_turn(request, arrival)?;
+        self.observers.on_admit(&admission);
+        Ok(id)
+    }
+
+    /// The same, but for telling anybody.
+    #[inline(always)]
+    pub(super) fn enter_in_turn(
+        &mut self,
+        request: &Request,
+        arrival: u64,
+    ) -> Result<(Admission, RequestId), DeviceError> {
+        // Times run on from what came before the workload; an arrival before the last one counts as
+        // simultaneous.
+        let arrival = arrival.max(self.requests.last_arrival());
+        if !std::mem::take(&mut self.way_is_made)
+            && let Err(error) = self.wait_for_turn(arrival)
+        {
+            return Err(self.admit_at_end(request, arrival, error));
+        }
+        let arrival = if self.config.host.replay == Replay::Closed {
+            self.backend.engine().now()
+        } else {
+            arrival
+        };
+        Ok(self.admit(request, arrival))
     }
 
     /// A request has been served: something has happened, and whoever hears of that is told.
@@ -121,44 +146,60 @@ impl Device {
     }
 
     /// Lets time pass until a request that comes at `arrival` can be admitted.
+    #[inline(always)]
     pub(super) fn wait_for_turn(&mut self, arrival: u64) -> Result<(), DeviceError> {
-        self.run_until(arrival)?;
-        self.backend.advance_to(arrival);
-        if self.requests.under_way() >= self.config.host.max_outstanding {
-            self.run_plainly(NEVER, self.config.host.max_outstanding)?;
+        if !self.nothing_ends_by(arrival) {
+            self.run_until(arrival)?;
         }
-        while self.requests.under_way() >= self.config.host.max_outstanding {
+        self.backend.advance_to(arrival);
+        let most = self.config.host.max_outstanding;
+        if self.requests.under_way() < most { Ok(()) } else { self.wait_for_place(most) }
+    }
+
+    /// Lets time pass until fewer requests than that are under way.
+    #[inline(never)]
+    fn wait_for_place(&mut self, most: u32) -> Result<(), DeviceError> {
+        self.run_plainly(NEVER, most)?;
+        while self.requests.under_way() >= most {
             self.advance()?;
         }
         Ok(())
     }
 
+    /// Whether nothing happens up to `time` but that it passes, while operations are under way.
+    #[inline]
+    fn nothing_ends_by(&self, time: u64) -> bool {
+        let next = self.backend.engine().next_event();
+        next > time && next != NEVER && self.only_ends_follow()
+    }
+
+    /// Whether nothing can happen next but that flash operations end, on which nobody but requests
+    /// and collection waits.
+    #[inline]
+    fn only_ends_follow(&self) -> bool {
+        self.ends_plainly && !self.pipeline.has_parked() && self.requests.next_timer() == NEVER
+    }
+
     /// Time could not pass until a request's turn.
     #[cold]
-    fn admit_at_end(
-        &mut self,
-        request: &Request,
-        arrival: u64,
-        waited: Result<(), DeviceError>,
-    ) -> Result<(), DeviceError> {
-        if matches!(waited, Err(DeviceError::EndOfLife { .. })) {
+    fn admit_at_end(&mut self, request: &Request, arrival: u64, error: DeviceError) -> DeviceError {
+        if matches!(error, DeviceError::EndOfLife { .. }) {
             // It has come, and will not be answered.
-            self.admit(request, arrival.min(self.backend.engine().now()));
+            let (admission, _) = self.admit(request, arrival.min(self.backend.engine().now()));
+            self.observers.on_admit(&admission);
         }
-        waited
+        error
     }
 
     /// A request is under way from now on.
     #[inline(always)]
-    fn admit(&mut self, request: &Request, arrival: u64) -> RequestId {
+    fn admit(&mut self, request: &Request, arrival: u64) -> (Admission, RequestId) {
         self.requests.arrives(arrival);
         let now = self.backend.engine().now();
         self.count_request(request);
         let (number, kind) = (self.backend.counters().submitted - 1, (request.op as u8).min(2));
         let id = self.requests.admit(number, kind, arrival, now);
-        let under_way = self.requests.under_way();
-        self.observers.on_admit(&Admission { arrival, now, under_way });
-        id
+        (Admission { arrival, now, under_way: self.requests.under_way() }, id)
     }
 
     /// A request of an untimed run: it is answered at once, and nobody looks at what it waits for.
@@ -203,7 +244,7 @@ impl Device {
     }
 
     #[inline]
-    fn count_request(&mut self, request: &Request) {
+    pub(super) fn count_request(&mut self, request: &Request) {
         self.backend.count().submitted += 1;
         self.backend.count().by_op[request.op as usize] += 1;
         if matches!(request.op, Op::Read | Op::Write) {
@@ -242,7 +283,7 @@ impl Device {
 
     /// The same, of copies in RAM, too.
     #[inline]
-    fn condition_met(&mut self, id: RequestId) {
+    pub(super) fn condition_met(&mut self, id: RequestId) {
         if self.requests.condition_met(id) {
             self.answer(id);
         }
@@ -279,25 +320,22 @@ impl Device {
     /// The same as long as nothing happens but that flash operations end, on which nobody but
     /// requests and collection waits, and `enough` requests or more are under way. Whether that was
     /// all up to `time`.
+    #[inline(always)]
     fn run_plainly(&mut self, time: u64, enough: u32) -> Result<bool, DeviceError> {
-        if !self.ends_plainly {
-            return Ok(false);
-        }
-        while self.requests.under_way() >= enough
-            && !self.pipeline.has_parked()
-            && self.requests.next_timer() == NEVER
-        {
+        while self.requests.under_way() >= enough && self.only_ends_follow() {
             let next = self.backend.engine().next_event();
             if next > time || next == NEVER {
                 return Ok(next != NEVER);
             }
-            self.backend.step();
+            self.backend.run(time, self.requests.next_ticket());
             if let Some(tag) = self.backend.take_only_finished()
                 && self.collect_one(tag, None)
             {
                 self.start_jobs()?;
             }
-            if self.backend.engine().has_finished() || self.requests.has_tickets() {
+            if self.backend.engine().has_finished()
+                || self.requests.next_ticket() <= self.backend.engine().freed_slots()
+            {
                 self.after_end()?;
             }
         }

@@ -51,6 +51,12 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// fewer than all when space has to be reclaimed first.
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize;
 
+    /// The same of one page that waits for nothing. `None` when space has to be reclaimed first;
+    /// else whether a unit may ask for that now.
+    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Option<bool> {
+        (self.write(cx, &[page], JoinId::NONE) > 0).then_some(true)
+    }
+
     /// The host no longer needs these pages.
     fn trim(&mut self, cx: &mut Cx<'_>, first: Lpn, count: u32);
 

@@ -88,8 +88,17 @@ impl FlushSizes {
 
 impl Observer for FlushSizes {
     fn on_write(&mut self, written: &Written) -> Hears {
-        count(&mut self.before_padding, written.pages);
-        count(&mut self.after_padding, written.with_padding);
+        self.on_writes(written, 1)
+    }
+
+    fn sums_up(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_writes(&mut self, written: &Written, times: u64) -> Hears {
+        count(&mut self.before_padding, written.pages, times);
+        count(&mut self.after_padding, written.with_padding, times);
         Hears::Yes
     }
 
@@ -104,17 +113,17 @@ impl Observer for FlushSizes {
     }
 }
 
-/// Counts one more of a size.
+/// Counts so many more of a size.
 #[inline]
-fn count(sizes: &mut Vec<u64>, size: usize) {
+fn count(sizes: &mut Vec<u64>, size: usize, times: u64) {
     match sizes.get_mut(size) {
-        Some(of_size) => *of_size += 1,
-        None => count_first(sizes, size),
+        Some(of_size) => *of_size += times,
+        None => count_first(sizes, size, times),
     }
 }
 
 #[cold]
-fn count_first(sizes: &mut Vec<u64>, size: usize) {
+fn count_first(sizes: &mut Vec<u64>, size: usize, times: u64) {
     sizes.resize(size + 1, 0);
-    sizes[size] = 1;
+    sizes[size] = times;
 }

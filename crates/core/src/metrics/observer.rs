@@ -282,6 +282,18 @@ pub trait Observer: std::fmt::Debug + Send {
         Hears::No
     }
 
+    /// Whether it may hear in one word of many requests that were admitted, when they have been
+    /// served: as of one that came when the first of them did, waited for as long as any, and was
+    /// one of as many; and of their writes by [`Self::on_writes`].
+    fn sums_up(&self) -> bool {
+        false
+    }
+
+    /// The same as [`Self::on_write`], so often.
+    fn on_writes(&mut self, written: &Written, times: u64) -> Hears {
+        Hears::No
+    }
+
     /// Operations go to the flash. Each of them says what it is done for ([`crate::nand::Cause`]).
     fn on_issue(&mut self, plan: &Plan, engine: &Engine) -> Hears {
         Hears::No

@@ -43,6 +43,21 @@ pub struct Observers {
     details: bool,
     /// Nobody hears of a request that was served before so many have been submitted.
     serve_from: u64,
+    sums: Sums,
+}
+
+/// What has not been told yet to those who [sum up](Observer::sums_up).
+#[derive(Debug, Default)]
+struct Sums {
+    /// All who hear of requests admitted do, and all who hear of writes.
+    of_admissions: bool,
+    of_writes: bool,
+    /// Requests admitted: when the first one came, the most under way, the longest wait.
+    first: Option<u64>,
+    under_way: u32,
+    wait: u64,
+    /// Single pages that went past the buffer.
+    singles: u64,
 }
 
 impl Observers {
@@ -176,6 +191,62 @@ impl Observers {
         self.tell(Event::Admit, |one| one.on_admit(admission));
     }
 
+    /// Some requests come of which those who [sum up](Observer::sums_up) are told in one word.
+    pub fn begin_sums(&mut self) {
+        let sum_up = |event| {
+            let mut places = self.listeners[event as usize].iter();
+            places.all(|&place| self.all[place as usize].observer.sums_up())
+        };
+        (self.sums.of_admissions, self.sums.of_writes) =
+            (sum_up(Event::Admit), sum_up(Event::Write));
+    }
+
+    /// [`Self::on_admit`], now or with others.
+    #[inline(always)]
+    pub fn note_admission(&mut self, admission: &Admission) {
+        if !self.sums.of_admissions {
+            return self.on_admit(admission);
+        }
+        let sums = &mut self.sums;
+        sums.first.get_or_insert(admission.arrival);
+        sums.under_way = sums.under_way.max(admission.under_way);
+        sums.wait = sums.wait.max(admission.now - admission.arrival);
+    }
+
+    /// [`Self::on_write`] of a single page past the buffer, now or with others.
+    #[inline(always)]
+    pub fn note_single(&mut self) {
+        if self.sums.of_writes {
+            self.sums.singles += 1;
+        } else {
+            self.on_write(&Self::SINGLE);
+        }
+    }
+
+    const SINGLE: Written = Written { pages: 1, with_padding: 1, bypassed: true };
+
+    /// Tells what has been put off.
+    #[inline]
+    pub fn tell_sums(&mut self) {
+        if self.sums.first.is_some() || self.sums.singles > 0 {
+            self.tell_in_one_word();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_in_one_word(&mut self) {
+        let sums = &mut self.sums;
+        let (under_way, wait) = (sums.under_way, sums.wait);
+        let (first, singles) = (sums.first.take(), std::mem::take(&mut sums.singles));
+        (sums.under_way, sums.wait) = (0, 0);
+        if let Some(arrival) = first {
+            self.on_admit(&Admission { arrival, now: arrival + wait, under_way });
+        }
+        if singles > 0 {
+            self.tell(Event::Write, |one| one.on_writes(&Self::SINGLE, singles));
+        }
+    }
+
     /// [`Observer::on_access`]; the request is the one of that number, but for the end.
     ///
     /// # Errors
@@ -258,6 +329,7 @@ impl Observers {
 
     #[inline(never)]
     fn tell_of_serving(&mut self, moment: &Moment<'_>) {
+        self.tell_sums();
         let mut from = u64::MAX;
         self.tell(Event::Serve, |one| {
             let hears = one.on_serve(moment);

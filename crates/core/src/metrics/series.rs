@@ -208,6 +208,10 @@ impl Observer for Series {
         Hears::Yes
     }
 
+    fn sums_up(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_serve(&mut self, moment: &Moment<'_>) -> Hears {
         if moment.count(|c| c.submitted) >= self.next {

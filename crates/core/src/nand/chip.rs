@@ -185,7 +185,7 @@ impl Chip {
     }
 
     /// Bus, array, bus, array of the next step of an operation of which `done` steps are done.
-    #[inline]
+    #[inline(always)]
     pub(super) fn step(&self, op: &FlashOp, done: u32) -> [u64; 4] {
         let program = |page| {
             if self.is_typed() { self.of_page(&self.program, page) } else { self.program[0] }

@@ -167,8 +167,8 @@ impl Flash {
     /// Programs pages `page..page + count` of `block`.
     #[inline(always)]
     pub fn program(&mut self, block: BlockId, page: u32, count: u32) {
-        let (end, next, pages) =
-            (page + count, self.write_ptr[block.index()], self.geometry.pages_per_block);
+        let write_ptr = &mut self.write_ptr[block.index()];
+        let (end, next, pages) = (page + count, *write_ptr, self.geometry.pages_per_block);
         if end > pages {
             return self.breach(Violation::PastEnd { block, page, end, pages });
         }
@@ -189,7 +189,7 @@ impl Flash {
         if !legal {
             return self.breach(Violation::ProgramOrder { block, page, next, order: self.order });
         }
-        self.write_ptr[block.index()] = end.max(next);
+        *write_ptr = end.max(next);
         if let Some(written) = &mut self.written {
             let first = self.geometry.ppn(block, page).index();
             if count == 1 {

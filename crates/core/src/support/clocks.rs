@@ -4,8 +4,6 @@
 //! the earliest first: what takes as long as what was set before it goes to the end of the row, and
 //! the earliest leaves it at the front, so that mostly nothing has to be moved.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
 /// A clock that is not set.
@@ -17,10 +15,14 @@ const FEW: usize = 8;
 /// Clocks `0..len`, none set at first. Among equal times the lowest index wins.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Clocks {
-    /// In eights; those that there are not are never set.
-    times: Vec<[u64; FEW]>,
-    /// Those that are set, the earliest first; empty where there are few.
-    row: VecDeque<Entry>,
+    /// The clocks where there are few, and how many there are.
+    few: [u64; FEW],
+    len: u8,
+    /// The clocks where there are more; else empty.
+    many: Vec<u64>,
+    /// Those of the many that are set, the earliest first: the row from `begin` to its end.
+    row: Vec<Entry>,
+    begin: usize,
     first: Entry,
 }
 
@@ -34,8 +36,7 @@ impl Entry {
     /// Whether it goes off before another.
     #[inline]
     fn comes_before(self, other: Self) -> bool {
-        let key = |one: Self| u128::from(one.time) << 32 | u128::from(one.clock);
-        key(self) < key(other)
+        self.time < other.time || (self.time == other.time && self.clock < other.clock)
     }
 }
 
@@ -44,22 +45,33 @@ const NOTHING: Entry = Entry { time: NEVER, clock: 0 };
 impl Clocks {
     /// `len` clocks.
     pub fn new(len: usize) -> Self {
-        let row = VecDeque::with_capacity(if len > FEW { len } else { 0 });
-        Self { times: vec![[NEVER; FEW]; len.div_ceil(FEW).max(1)], row, first: NOTHING }
+        let many = if len > FEW { len } else { 0 };
+        Self {
+            few: [NEVER; FEW],
+            len: len.min(FEW) as u8,
+            many: vec![NEVER; many],
+            row: Vec::with_capacity(2 * many),
+            begin: 0,
+            first: NOTHING,
+        }
     }
 
     /// Sets clock `i`. Mostly O(1); where many are set and it goes off between others, O(of those).
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, i: u32, time: u64) {
-        let clock = &mut self.times[i as usize / FEW][i as usize % FEW];
-        let before = std::mem::replace(clock, time);
+        if !self.many.is_empty() {
+            return self.set_of_many(i, time);
+        }
+        self.few[i as usize % FEW] = time;
         let entry = Entry { time, clock: i };
-        if self.times.len() > 1 {
-            self.move_in_row(before, entry);
+        if i == self.first.clock {
+            if time > self.first.time {
+                self.first = self.earliest_of_few();
+            } else {
+                self.first.time = time;
+            }
         } else if entry.comes_before(self.first) {
             self.first = entry;
-        } else if i == self.first.clock {
-            self.first = self.earliest_of_few();
         }
     }
 
@@ -72,19 +84,24 @@ impl Clocks {
     /// The time of clock `i`.
     #[inline]
     pub fn get(&self, i: u32) -> u64 {
-        self.times[i as usize / FEW][i as usize % FEW]
+        if self.many.is_empty() { self.few[i as usize % FEW] } else { self.many[i as usize] }
     }
 
-    #[inline]
+    #[inline(never)]
     fn earliest_of_few(&self) -> Entry {
-        let times = &self.times[0];
-        let (mut clock, mut time) = (0, times[0]);
-        for (other, &earlier) in times.iter().enumerate().skip(1) {
-            if earlier < time {
-                (clock, time) = (other as u32, earlier);
+        let (mut clock, mut time) = (0, self.few[0]);
+        for other in 1..usize::from(self.len).min(FEW) {
+            if self.few[other] < time {
+                (clock, time) = (other as u32, self.few[other]);
             }
         }
         Entry { time, clock }
+    }
+
+    #[inline(never)]
+    fn set_of_many(&mut self, i: u32, time: u64) {
+        let before = std::mem::replace(&mut self.many[i as usize], time);
+        self.move_in_row(before, Entry { time, clock: i });
     }
 
     /// A clock that went off at `before` goes off at another time.
@@ -93,26 +110,37 @@ impl Clocks {
         let clock = entry.clock;
         if before != NEVER {
             if self.first.clock == clock {
-                self.row.pop_front();
+                self.begin += 1;
             } else {
                 let place = self.place_of(Entry { time: before, clock });
                 self.row.remove(place);
             }
         }
         if entry.time != NEVER {
-            match self.row.back() {
-                Some(&last) if entry.comes_before(last) => {
-                    self.row.insert(self.place_of(entry), entry);
+            match self.row.last() {
+                Some(&last) if self.begin < self.row.len() && entry.comes_before(last) => {
+                    let place = self.place_of(entry);
+                    self.row.insert(place, entry);
                 }
-                _ => self.row.push_back(entry),
+                _ => self.append(entry),
             }
         }
-        self.first = self.row.front().copied().unwrap_or(NOTHING);
+        self.first = self.row.get(self.begin).copied().unwrap_or(NOTHING);
+    }
+
+    /// It goes off last of all.
+    #[inline]
+    fn append(&mut self, entry: Entry) {
+        if self.row.len() == self.row.capacity() && self.begin >= self.row.len() / 2 {
+            self.row.drain(..self.begin);
+            self.begin = 0;
+        }
+        self.row.push(entry);
     }
 
     /// Where it is in the row, or belongs.
     fn place_of(&self, entry: Entry) -> usize {
-        self.row.partition_point(|one| one.comes_before(entry))
+        self.begin + self.row[self.begin..].partition_point(|one| one.comes_before(entry))
     }
 }
 

@@ -21,7 +21,7 @@ impl Divisor {
     }
 
     /// `(value / divisor, value % divisor)`.
-    #[inline]
+    #[inline(always)]
     pub fn split(self, value: u64) -> (u64, u64) {
         if self.shift < 64 {
             (value >> self.shift, value & (self.by - 1))

@@ -35,28 +35,45 @@ impl Minima {
     }
 
     /// Gives leaf `i` a new value, if it takes part.
-    #[inline]
+    #[inline(always)]
     pub fn update(&mut self, i: usize, value: u16) {
-        if self.levels[0][i] != ABSENT {
-            self.set(i, value);
+        let leaf = &mut self.levels[0][i];
+        if *leaf != ABSENT {
+            let old = std::mem::replace(leaf, value);
+            self.rise(i, old, value);
         }
     }
 
     /// Gives leaf `i` a new value. O(log n), mostly O(1) when it falls.
     #[inline]
     pub fn set(&mut self, i: usize, value: u16) {
-        let (mut at, mut value) = (i, value);
-        for level in 0..self.levels.len() {
-            let old = std::mem::replace(&mut self.levels[level][at], value);
-            let Some(&above) = self.levels.get(level + 1).and_then(|l| l.get(at / FAN)) else {
-                return;
-            };
+        let old = std::mem::replace(&mut self.levels[0][i], value);
+        self.rise(i, old, value);
+    }
+
+    /// A leaf has changed: so may the minimum of its group, and of those above.
+    #[inline(always)]
+    fn rise(&mut self, i: usize, old: u16, value: u16) {
+        let Some(&above) = self.levels.get(1).and_then(|level| level.get(i / FAN)) else { return };
+        if value < above || old == above {
+            self.rise_further(i, old, value);
+        }
+    }
+
+    #[inline(never)]
+    fn rise_further(&mut self, i: usize, mut old: u16, mut value: u16) {
+        let mut at = i;
+        for level in 1..self.levels.len() {
+            let Some(&above) = self.levels[level].get(at / FAN) else { return };
             if value < above {
                 // A new minimum of its group.
             } else if old == above && value != old {
                 let group = at / FAN * FAN;
-                value =
-                    self.levels[level][group..group + FAN].iter().copied().min().unwrap_or(ABSENT);
+                value = self.levels[level - 1][group..group + FAN]
+                    .iter()
+                    .copied()
+                    .min()
+                    .unwrap_or(ABSENT);
                 if value == above {
                     return;
                 }
@@ -64,6 +81,7 @@ impl Minima {
                 return;
             }
             at /= FAN;
+            old = std::mem::replace(&mut self.levels[level][at], value);
         }
     }
 

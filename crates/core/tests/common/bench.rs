@@ -109,7 +109,11 @@ impl Stage<'_> {
     fn run_until(&mut self, time: u64) {
         let mut finished = Vec::new();
         while self.engine.next_event() <= time && !self.engine.only_starts_at(time) {
-            self.engine.step();
+            if self.play == Play::Runs && !self.engine.chip().gathers() {
+                self.engine.run(time, u64::MAX);
+            } else {
+                self.engine.step();
+            }
             self.engine.take_finished(&mut finished);
             for tag in finished.drain(..) {
                 let ended = tag as usize;

@@ -256,14 +256,15 @@ impl Backend {
         taken
     }
 
-    /// The same for one page, whose program begins at once ([`Self::begins_at_once`]); whether the
-    /// FTL has taken it.
+    /// The same for one page, whose program begins at once ([`Self::begins_at_once`]), or has been
+    /// where there is no time. `None` if there is no room; else whether a unit may ask to be
+    /// collected.
     #[inline]
-    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> bool {
+    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> Option<bool> {
         let mut cx = cx!(self, plan, own);
-        cx.at_once = true;
-        let taken = self.mapping.write(&mut cx, &[page], JoinId::NONE) > 0;
-        if taken {
+        cx.at_once = cx.timed;
+        let taken = self.mapping.write_one(&mut cx, page);
+        if taken.is_some() {
             self.collection.note_progress();
         }
         taken
@@ -460,6 +461,13 @@ impl Backend {
     #[inline]
     pub fn step(&mut self) {
         self.engine.step();
+    }
+
+    /// Lets everything happen up to `time`, until somebody is told of an end or so many slots have
+    /// been freed in all.
+    #[inline]
+    pub fn run(&mut self, time: u64, freed: u64) {
+        self.engine.run(time, freed);
     }
 
     /// Time passes up to `time`.

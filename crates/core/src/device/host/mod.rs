@@ -268,10 +268,11 @@ impl Requests {
         self.tickets.push_back((id, freed));
     }
 
-    /// Whether somebody waits for slots.
+    /// How many slots have to be freed in all for the first of those that wait for some; none waits
+    /// for so many as [`u64::MAX`].
     #[inline]
-    pub fn has_tickets(&self) -> bool {
-        !self.tickets.is_empty()
+    pub fn next_ticket(&self) -> u64 {
+        self.tickets.front().map_or(u64::MAX, |&(_, freed)| freed)
     }
 
     /// The first of those that wait for slots, if so many freed ones are enough: it waits no more.

@@ -10,6 +10,7 @@ mod evictions;
 mod fills;
 mod leave;
 mod parked;
+mod past;
 mod plain;
 mod serve;
 mod space;
@@ -25,6 +26,8 @@ use crate::support::ids::Lpn;
 #[derive(Debug)]
 pub(super) struct Pipeline {
     buffer: Box<dyn Buffer>,
+    /// All pages bypass it.
+    takes_nothing: bool,
     /// Pages that it may hold.
     capacity: u32,
     /// Its decisions on the span being served; taken out meanwhile.
@@ -66,6 +69,7 @@ impl Pipeline {
     /// Nothing has come yet.
     pub fn new(buffer: Box<dyn Buffer>, capacity: u32) -> Self {
         Self {
+            takes_nothing: buffer.takes_nothing(),
             buffer,
             capacity,
             out: Some(Box::default()),

@@ -28,16 +28,37 @@ impl Device {
         for ahead in requests.chunks(AHEAD) {
             self.look_ahead(ahead);
             let plain = self.serves_plainly();
+            let mut past = self.goes_past(plain);
+            if past {
+                self.observers.begin_sums();
+            }
             for request in ahead {
                 taken += 1;
-                let served =
-                    if plain { self.submit_plainly(request) } else { self.submit(request) };
+                let single = if past { self.single_page(request) } else { None };
+                let served = match single {
+                    Some(lpn) if plain => self.do_past(request, lpn),
+                    Some(lpn) => self.submit_past(request, lpn),
+                    None => {
+                        self.observers.tell_sums();
+                        let served = self.submit_next(request, plain);
+                        past = past && self.goes_past(plain);
+                        served
+                    }
+                };
                 if served.is_err() {
+                    self.observers.tell_sums();
                     return (taken, served);
                 }
             }
+            self.observers.tell_sums();
         }
         (taken, Ok(()))
+    }
+
+    /// Takes the next request; `plain`: there is no time, and nobody is told anything.
+    #[inline]
+    fn submit_next(&mut self, request: &Request, plain: bool) -> Result<(), DeviceError> {
+        if plain { self.submit_plainly(request) } else { self.submit(request) }
     }
 
     /// Whether nobody but the counters sees a request, and it is answered at once: there is neither
@@ -55,7 +76,7 @@ impl Device {
 
     /// Whether nobody is told what becomes of a request's pages before it is answered.
     #[inline]
-    fn is_unwatched(&self) -> bool {
+    pub(super) fn is_unwatched(&self) -> bool {
         !(self.observers.hear_of_serving_pages()
             || self.backend.engine().stored().is_some()
             || self.backend.watches_reads()
@@ -242,7 +263,7 @@ impl Device {
     /// One page is written, by a program that begins at once.
     #[inline]
     fn write_one(&mut self, own: Waiter, page: PageOut) -> Result<(), DeviceError> {
-        if self.backend.write_at_once(own, page) {
+        if self.backend.write_at_once(own, page).is_some() {
             return Ok(());
         }
         self.pipeline.batch.clear();

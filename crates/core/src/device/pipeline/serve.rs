@@ -265,7 +265,14 @@ impl Device {
 
     /// Reads a page for the host, which it `fills` in the buffer or not; whether that takes a flash
     /// read.
-    fn read_page(&mut self, id: RequestId, lpn: Lpn, span: (Lpn, u32), fills: bool) -> bool {
+    #[inline]
+    pub(super) fn read_page(
+        &mut self,
+        id: RequestId,
+        lpn: Lpn,
+        span: (Lpn, u32),
+        fills: bool,
+    ) -> bool {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             match newest {
                 Newest::Written => self.backend.count().inflight_hits += 1,

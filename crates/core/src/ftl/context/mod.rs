@@ -229,7 +229,7 @@ impl Cx<'_> {
             self.plan.last_read = None;
         }
         if self.at_once {
-            self.engine.issue_one(&op);
+            self.engine.issue_any(&op);
         } else if self.timed {
             self.engine.foresee(&op);
             self.plan.erases += u32::from(op.kind == Kind::Erase);
@@ -296,6 +296,9 @@ impl Cx<'_> {
             array_reads: 1,
             ..FlashOp::new(Kind::Read, cause, block, page, 1)
         };
+        if self.at_once {
+            return self.engine.issue_one(&op);
+        }
         if let Some(stored) = self.engine.stored() {
             op.payload = self.plan.oob.len() as u32;
             let version = stored.version_of(Content::Host, lpn.0);
@@ -373,6 +376,18 @@ impl Cx<'_> {
         self.counters.programmed += 1;
         self.counters.program_ops += 1;
         self.counters.programs[out.cause as usize] += 1;
+        if self.at_once {
+            let slots = u32::from(out.slot);
+            self.counters.slots_taken += u64::from(slots);
+            return self.engine.issue_one(&FlashOp {
+                guard: after.guard,
+                ordered: after.ordered,
+                waits: after.waits,
+                waiter: self.waiter_for(out.cause),
+                slots,
+                ..FlashOp::new(Kind::Program, out.cause, at.block, at.page, 1)
+            });
+        }
         let pages = std::slice::from_ref(&out);
         self.note_program((at, pages, &[]), after, out.cause, u32::from(out.slot));
     }

@@ -60,4 +60,6 @@ impl Config {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Plain;
 
-impl PageScheme for Plain {}
+impl PageScheme for Plain {
+    const PLACES_NOTHING: bool = true;
+}

@@ -18,6 +18,9 @@ use crate::upkeep::Upkeep;
 pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     // Where the host's pages go.
 
+    /// It has no say in that, and need not be told: none of the next three is its own.
+    const PLACES_NOTHING: bool = false;
+
     /// The class of a page that is going to be written, whose present version lies at `old`. Each
     /// class lies in blocks of its own; they are numbered from 0, which tombstones have as well
     /// (`Above::data_classes` says how many there are; more than one goes with `ftl.gc.regions =
@@ -238,6 +241,35 @@ impl<S: PageScheme + 'static> PageLevel<S> {
         Box::new(Self::new(store, logical_pages, scheme))
     }
 
+    /// Writes a page; whether there was room for it.
+    #[inline(always)]
+    fn write_page(&mut self, cx: &mut Cx<'_>, page: PageOut, waits: JoinId) -> bool {
+        let Self { store, table, scheme } = self;
+        let lpn = page.lpn;
+        if S::PLACES_NOTHING
+            && S::MAP_IN_RAM
+            && waits.is_none()
+            && let Some(old) = table.lookup_simply(lpn)
+            && let Some(ppn) = store.write_simply(cx, page, old)
+        {
+            table.set(lpn, ppn);
+            return true;
+        }
+        if !scheme.write_map(store, cx, table) || !scheme.before_write(store, cx, table, lpn) {
+            return false;
+        }
+        let old = table.lookup(lpn);
+        let class = scheme.class_of(store, lpn, old);
+        let Some(unit) = scheme.pick(store, cx, (lpn, class), old) else { return false };
+        let guard = table.forget(store, lpn);
+        let Some(ppn) = store.append(cx, (unit, class), page, lpn.0, guard, waits) else {
+            return false;
+        };
+        table.set(lpn, ppn);
+        scheme.written(store, cx, lpn, unit);
+        true
+    }
+
     /// The scheme.
     #[cfg(test)]
     pub(in crate::ftl) fn scheme(&self) -> &S {
@@ -274,23 +306,13 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
     }
 
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {
-        let Self { store, table, scheme } = self;
-        for (i, out) in pages.iter().enumerate() {
-            let lpn = out.lpn;
-            if !scheme.write_map(store, cx, table) || !scheme.before_write(store, cx, table, lpn) {
-                return i;
-            }
-            let old = table.lookup(lpn);
-            let class = scheme.class_of(store, lpn, old);
-            let Some(unit) = scheme.pick(store, cx, (lpn, class), old) else { return i };
-            let guard = table.forget(store, lpn);
-            let Some(ppn) = store.append(cx, (unit, class), *out, lpn.0, guard, waits) else {
-                return i;
-            };
-            table.set(lpn, ppn);
-            scheme.written(store, cx, lpn, unit);
-        }
-        pages.len()
+        let taken = pages.iter().position(|&page| !self.write_page(cx, page, waits));
+        taken.unwrap_or(pages.len())
+    }
+
+    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Option<bool> {
+        let taken = self.write_page(cx, page, JoinId::NONE);
+        taken.then(|| self.store.asks_for_collection())
     }
 
     fn trim(&mut self, cx: &mut Cx<'_>, first: Lpn, count: u32) {

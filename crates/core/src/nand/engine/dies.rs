@@ -1,7 +1,7 @@
 //! Dies and channels at work: queues, steps, the bus, and runs of steps that are one event.
 
-use super::Engine;
 use super::array::Phase;
+use super::{Engine, OpState};
 use crate::nand::op::{Cause, FlashOp, Kind};
 use crate::support::NONE;
 use crate::support::clocks::NEVER;
@@ -9,47 +9,61 @@ use crate::support::ids::DieId;
 
 impl Engine {
     /// A ready operation goes to its die.
-    #[inline(always)]
     pub(super) fn enqueue(&mut self, id: u32) {
+        let OpState { op, follows, .. } = self.ops[id as usize];
+        let die = self.die_of(op.block);
+        self.queue_up(id, die, &op, follows);
+    }
+
+    /// The same of one that is known: `op`, which `follows` one of its group or not, and its die.
+    #[inline(always)]
+    pub(super) fn queue_up(&mut self, id: u32, die: DieId, op: &FlashOp, follows: bool) {
         self.path_ready(id);
         let state = &mut self.ops[id as usize];
-        state.ready = true;
-        state.next = NONE;
-        if state.op.instant {
+        (state.ready, state.next) = (true, NONE);
+        let (steps, done) = (state.steps, state.steps_done);
+        if op.instant {
             return self.happen(id);
         }
-        let die = DieId(self.array.die_of_block[state.op.block.index()].into());
-        let urgent =
-            self.chip.read_first && state.op.kind == Kind::Read && state.op.cause == Cause::Host;
         let d = &mut self.array.dies[die.index()];
         d.load += 1;
         let idle = d.running == NONE;
         if idle && !self.chip.gathers() {
-            return self.start(die, id);
+            let step = if self.rules.plain { self.chip.step(op, 0) } else { [0; 4] };
+            return self.start_op(die, id, step, (steps, done));
         }
-        if self.ops[id as usize].follows && !urgent {
+        let urgent = self.is_urgent(op);
+        if follows && !urgent {
             self.put_back(die, id);
             if idle {
                 self.start_together(die);
             }
             return;
         }
+        let d = &mut self.array.dies[die.index()];
         let queue = if urgent { &mut d.urgent } else { &mut d.normal };
+        let last = std::mem::replace(&mut queue.tail, id);
         if queue.head == NONE {
             queue.head = id;
         } else {
-            self.ops[queue.tail as usize].next = id;
+            self.ops[last as usize].next = id;
         }
-        queue.tail = id;
         if idle {
             return self.start_together(die);
         }
-        if urgent && d.phase == Phase::Run {
-            self.cut_run(die);
-        } else if urgent && d.phase == Phase::Across {
-            self.cut_across(die);
+        if urgent {
+            self.interrupt(die);
         }
-        if urgent && self.chip.suspend.is_some() {
+    }
+
+    /// A host read that goes before everything waits on a die that is at work.
+    fn interrupt(&mut self, die: DieId) {
+        match self.array.dies[die.index()].phase {
+            Phase::Run => self.cut_run(die),
+            Phase::Across => self.cut_across(die),
+            _ => {}
+        }
+        if self.chip.suspend.is_some() {
             self.suspend(die);
         }
     }
@@ -65,18 +79,44 @@ impl Engine {
     /// A free die takes up an operation.
     #[inline(always)]
     pub(super) fn start(&mut self, die: DieId, id: u32) {
-        let (now, steps_before) = (self.now, self.ops[id as usize].steps_done);
+        let OpState { op, steps, steps_done, .. } = &self.ops[id as usize];
+        let step = if self.rules.plain { self.chip.step(op, 0) } else { [0; 4] };
+        self.start_op(die, id, step, (*steps, *steps_done));
+    }
+
+    /// The same of one of which is known what a `step` takes if all take the same, the steps in all
+    /// and those that it has done.
+    #[inline(always)]
+    fn start_op(&mut self, die: DieId, id: u32, step: [u64; 4], (steps, done): (u32, u32)) {
+        let now = self.now;
         let d = &mut self.array.dies[die.index()];
-        (d.running, d.since, d.steps_before) = (id, now, steps_before);
-        if self.rules.plain {
-            d.step = self.chip.step(&self.ops[id as usize].op, 0);
+        (d.running, d.since, d.steps_before) = (id, now, done);
+        let channel = &mut self.array.channels[d.channel as usize];
+        channel.active += 1;
+        let run = channel.run;
+        if !self.rules.plain {
+            if run != DieId::NONE {
+                self.cut_run(run);
+            }
+            return self.start_step(die);
         }
-        let channel = d.channel as usize;
-        self.array.channels[channel].active += 1;
-        if self.array.channels[channel].run != DieId::NONE {
-            self.cut_run(self.array.channels[channel].run);
+        d.step = step;
+        if steps - done > 1 || run != DieId::NONE {
+            if run != DieId::NONE {
+                self.cut_run(run);
+            }
+            return self.start_step(die);
         }
-        self.start_step(die);
+        // Mostly it is one step of an operation that has the die to itself until then.
+        d.phase = Phase::First;
+        let [bus, array, ..] = step;
+        let begins = if bus == 0 {
+            now
+        } else {
+            channel.busy_until = channel.busy_until.max(now) + bus;
+            channel.busy_until
+        };
+        self.events.set(die.0, begins + array);
     }
 
     /// Begins the next step, or all that are left where nothing can come between them.
@@ -131,7 +171,7 @@ impl Engine {
     /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can
     /// come in between.
     #[inline]
-    fn second(&mut self, die: DieId) {
+    pub(super) fn second(&mut self, die: DieId) {
         let d = &mut self.array.dies[die.index()];
         d.phase = Phase::Second;
         let [command, first, bus, array] = d.step;

@@ -3,7 +3,7 @@
 use super::{Block, Engine, OpState, counts_for_flush};
 use crate::nand::op::{FlashOp, JoinId, Kind, Plan};
 use crate::support::NONE;
-use crate::support::ids::BlockId;
+use crate::support::ids::{BlockId, DieId};
 
 impl Engine {
     /// The operation under way that programs page `page` of `block`, if there is one. O(programs of
@@ -56,11 +56,17 @@ impl Engine {
         }
     }
 
+    /// The same of an operation of any kind.
+    pub fn issue_any(&mut self, op: &FlashOp) {
+        self.issue_one(op);
+    }
+
     /// The same of an operation that is all of a plan, where no medium is kept.
+    #[inline(always)]
     pub fn issue_one(&mut self, op: &FlashOp) {
-        let id = self.accept(op, NONE);
-        if self.ops[id as usize].deps == 0 {
-            self.enqueue(id);
+        let (id, die, waits) = self.accept(op, NONE);
+        if !waits {
+            self.queue_up(id, die, op, false);
         }
     }
 
@@ -83,8 +89,8 @@ impl Engine {
                 self.pinned.tokens.insert(token, (block, life));
             }
             let op = FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op };
-            let id =
-                self.accept_any(&op, if plan.together { self.last_of_group(&op) } else { NONE });
+            let leader = if plan.together { self.last_of_group(&op) } else { NONE };
+            let (id, _, waits) = self.accept_any(&op, leader);
             if self.stored.is_some() {
                 let slot = &mut self.payloads[id as usize];
                 slot.clear();
@@ -114,7 +120,7 @@ impl Engine {
             if self.rules.stores_at_issue {
                 self.apply_whole(id);
             }
-            if self.ops[id as usize].deps == 0 {
+            if !waits {
                 self.enqueue(id);
             }
         }
@@ -133,20 +139,39 @@ impl Engine {
     }
 
     /// Gives an operation a slot and finds what it waits for, `leader` among it: what comes before
-    /// it in its group.
+    /// it in its group. Its number, its die, and whether there is anything.
     #[inline(always)]
-    fn accept(&mut self, op: &FlashOp, leader: u32) -> u32 {
+    fn accept(&mut self, op: &FlashOp, leader: u32) -> (u32, DieId, bool) {
         self.work_issued(op);
         let id = self.free_slot();
-        let block = op.block.index();
-        let changes = op.kind != Kind::Read;
-        let before = if changes { self.blocks[block].tail } else { NONE };
-        let steps = self.steps_of(op);
+        let (block, changes) = (op.block.index(), op.kind != Kind::Read);
+        // What looks for those of its own block finds them behind itself.
+        let looks = match op.kind {
+            Kind::Program => op.ordered,
+            Kind::Copy => op.guard == op.block,
+            Kind::Read | Kind::Erase => false,
+        };
+        let die = self.die_of(op.block);
+        let of_block = &mut self.blocks[block];
+        let before = if changes { of_block.tail } else { NONE };
+        if changes && !looks && !op.instant {
+            of_block.tail = id;
+        }
+        let life = match op.kind {
+            Kind::Read => self.pin(op.block),
+            Kind::Copy => self.pin(op.guard),
+            Kind::Program if op.guard != BlockId::NONE => self.pin(op.guard),
+            Kind::Program | Kind::Erase => 0,
+        };
+        let (steps, seq, epoch) = (self.steps_of(op), self.seq, self.waiting.epoch);
+        self.seq += 1;
+        self.counts.under_way += 1;
+        self.waiting.programs += u32::from(counts_for_flush(op));
         let state = &mut self.ops[id as usize];
         self.free_op = state.next;
         *state = OpState {
             op: *op,
-            seq: self.seq,
+            seq,
             deps: 0,
             ready: false,
             follows: leader != NONE,
@@ -156,22 +181,20 @@ impl Engine {
             waiters: NONE,
             steps,
             steps_done: 0,
-            epoch: self.waiting.epoch,
-            life: 0,
+            epoch,
+            life,
             pins: 0,
             erase_before: NONE,
         };
-        self.seq += 1;
-        self.counts.under_way += 1;
-        self.waiting.programs += u32::from(counts_for_flush(op));
         self.path_issued(id);
         for join in [op.signals, op.waiter] {
             self.hold(join);
         }
         if op.instant {
             self.accept_free(id);
-            return id;
+            return (id, die, false);
         }
+        let mut waits = leader != NONE;
         if leader != NONE {
             self.after(id, leader);
         }
@@ -179,25 +202,19 @@ impl Engine {
             let edge = self.edge(id, self.waiting.joins[op.waits.index()].waiters);
             self.waiting.joins[op.waits.index()].waiters = edge;
             self.ops[id as usize].deps += 1;
+            waits = true;
         }
         match op.kind {
             Kind::Read => {
                 self.counts.reading += 1;
-                self.after_programs(id, op.block, op.page, op.count);
-                self.ops[id as usize].life = self.pin(op.block);
+                waits |= self.after_programs(id, op.block, op.page, op.count);
             }
-            Kind::Copy => {
-                // The payload's pages may lie anywhere in the source; what is being programmed
-                // there must end first.
-                self.after_programs(id, op.guard, 0, u32::MAX);
-                self.ops[id as usize].life = self.pin(op.guard);
-            }
+            // The payload's pages may lie anywhere in the source; what is being programmed there
+            // must end first.
+            Kind::Copy => waits |= self.after_programs(id, op.guard, 0, u32::MAX),
             Kind::Program => {
-                if op.guard != BlockId::NONE {
-                    self.ops[id as usize].life = self.pin(op.guard);
-                    if op.ordered {
-                        self.after_programs(id, op.guard, 0, u32::MAX);
-                    }
+                if looks && op.guard != BlockId::NONE {
+                    waits |= self.after_programs(id, op.guard, 0, u32::MAX);
                 }
             }
             Kind::Erase => {
@@ -207,6 +224,7 @@ impl Engine {
                 erase.life = state.life;
                 state.life += 1;
                 if state.pins > 0 {
+                    waits = true;
                     erase.deps += 1;
                     erase.pins = std::mem::take(&mut state.pins);
                     erase.erase_before = std::mem::replace(&mut state.erase, id);
@@ -218,14 +236,17 @@ impl Engine {
             // the queue.
             if before != NONE && (leader != NONE || !self.ops[before as usize].ready) {
                 self.after(id, before);
+                waits = true;
             }
-            self.blocks[block].tail = id;
+            if looks {
+                self.blocks[block].tail = id;
+            }
         }
-        id
+        (id, die, waits)
     }
 
     /// The same of one that is in a plan with others of all kinds.
-    fn accept_any(&mut self, op: &FlashOp, leader: u32) -> u32 {
+    fn accept_any(&mut self, op: &FlashOp, leader: u32) -> (u32, DieId, bool) {
         self.accept(op, leader)
     }
 
@@ -250,17 +271,10 @@ impl Engine {
     /// is of no interest any more.
     #[cold]
     fn accept_free(&mut self, id: u32) {
-        let op = self.ops[id as usize].op;
+        let op = &self.ops[id as usize].op;
         match op.kind {
-            Kind::Read => {
-                self.counts.reading += 1;
-                self.ops[id as usize].life = self.pin(op.block);
-            }
-            Kind::Copy => self.ops[id as usize].life = self.pin(op.guard),
-            Kind::Program if op.guard != BlockId::NONE => {
-                self.ops[id as usize].life = self.pin(op.guard);
-            }
-            Kind::Program => {}
+            Kind::Read => self.counts.reading += 1,
+            Kind::Copy | Kind::Program => {}
             Kind::Erase => {
                 self.counts.erasing += 1;
                 let block = &mut self.blocks[op.block.index()];
@@ -288,9 +302,22 @@ impl Engine {
         }
     }
 
-    /// Makes `id` wait for the programs under way on pages `page..page + count` of `block`.
-    pub(super) fn after_programs(&mut self, id: u32, block: BlockId, page: u32, count: u32) {
-        let (mut at, mut newest) = (self.blocks[block.index()].tail, self.ops[id as usize].seq);
+    /// Makes `id` wait for the programs under way on pages `page..page + count` of `block`; whether
+    /// there are any.
+    #[inline]
+    fn after_programs(&mut self, id: u32, block: BlockId, page: u32, count: u32) -> bool {
+        let tail = self.blocks[block.index()].tail;
+        tail != NONE && self.after_those_from(tail, id, block, (page, count))
+    }
+
+    fn after_those_from(
+        &mut self,
+        tail: u32,
+        id: u32,
+        block: BlockId,
+        (page, count): (u32, u32),
+    ) -> bool {
+        let (mut at, mut newest, mut any) = (tail, self.ops[id as usize].seq, false);
         let end = page.saturating_add(count);
         while at != NONE {
             let state = &self.ops[at as usize];
@@ -299,14 +326,16 @@ impl Engine {
                 || state.seq >= newest
                 || state.op.kind == Kind::Erase
             {
-                return;
+                break;
             }
             let (seq, before) = (state.seq, state.before);
             if state.op.page < end && page < state.op.page + state.op.count {
                 self.after(id, at);
+                any = true;
             }
             (newest, at) = (seq, before);
         }
+        any
     }
 
     /// Makes `id` wait for `other` to end.
@@ -322,61 +351,75 @@ impl Engine {
         if watched {
             self.path_ends(id);
         }
+        if self.work.is_some() {
+            let op = self.ops[id as usize].op;
+            self.work_done(&op);
+        }
         self.end(id);
         if watched {
             self.path_over();
         }
     }
 
+    /// The same where nobody follows how it came about.
     #[inline(always)]
-    fn end(&mut self, id: u32) {
-        let OpState { op, waiters, epoch, life, .. } = self.ops[id as usize];
-        if counts_for_flush(&op) {
-            self.end_program_of(epoch);
-        }
-        self.work_done(&op);
-        self.counts.under_way -= 1;
-        if op.kind != Kind::Read && self.blocks[op.block.index()].tail == id {
-            self.blocks[op.block.index()].tail = NONE;
-        }
-        self.counts.freed_slots += u64::from(op.slots);
+    pub(super) fn end(&mut self, id: u32) {
         let state = &mut self.ops[id as usize];
+        let OpState { waiters, epoch, life, .. } = *state;
+        let FlashOp { kind, block, guard, slots, signals, waiter, .. } = state.op;
+        let counts = counts_for_flush(&state.op);
         state.live = false;
         state.next = self.free_op;
         self.free_op = id;
-        match op.kind {
-            Kind::Read => {
-                self.counts.reading -= 1;
-                self.unpin(op.block, life);
+        if counts {
+            self.end_program_of(epoch);
+        }
+        self.counts.under_way -= 1;
+        self.counts.freed_slots += u64::from(slots);
+        if kind == Kind::Read {
+            self.counts.reading -= 1;
+            self.unpin(block, life);
+        } else {
+            let tail = &mut self.blocks[block.index()].tail;
+            if *tail == id {
+                *tail = NONE;
             }
-            Kind::Copy => self.unpin(op.guard, life),
-            Kind::Program if op.guard != BlockId::NONE => self.unpin(op.guard, life),
-            Kind::Erase => {
+            if kind == Kind::Erase {
                 self.counts.erasing -= 1;
                 self.counts.erased += 1;
+            } else if guard != BlockId::NONE {
+                self.unpin(guard, life);
             }
-            Kind::Program => {}
         }
-        if let Some(list) = self.pinned.unpins.get_mut(id as usize)
-            && !list.is_empty()
-        {
-            for token in std::mem::take(list) {
-                if let Some((block, life)) = self.pinned.tokens.remove(&token) {
-                    self.unpin(block, life);
-                }
-            }
+        if !self.pinned.unpins.is_empty() {
+            self.release_pins(id);
         }
         if waiters != NONE {
             self.wake(waiters);
         }
-        if !op.signals.is_none() {
-            self.release(op.signals);
+        if !signals.is_none() {
+            self.release(signals);
         }
-        match op.waiter.tag() {
+        match waiter.tag() {
             Some(tag) => self.tell(tag),
-            None if op.waiter.is_none() => {}
+            None if waiter.is_none() => {}
             None => {
-                self.release(op.waiter);
+                self.release(waiter);
+            }
+        }
+    }
+
+    /// The pages of an operation on several have left their open program unit: what they replace is
+    /// needed no more.
+    #[inline(never)]
+    fn release_pins(&mut self, id: u32) {
+        let Some(list) = self.pinned.unpins.get_mut(id as usize).filter(|list| !list.is_empty())
+        else {
+            return;
+        };
+        for token in std::mem::take(list) {
+            if let Some((block, life)) = self.pinned.tokens.remove(&token) {
+                self.unpin(block, life);
             }
         }
     }
@@ -403,15 +446,21 @@ impl Engine {
     }
 
     /// What was in `block` during `life` is needed once less.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unpin(&mut self, block: BlockId, life: u32) {
         let state = &mut self.blocks[block.index()];
         if state.life == life {
             state.pins -= 1;
-            return;
+        } else {
+            self.unpin_erased(block, life);
         }
+    }
+
+    /// The same of a life that has ended by now.
+    #[inline(never)]
+    fn unpin_erased(&mut self, block: BlockId, life: u32) {
         // The erase that ends that life waits for this, unless it took no time.
-        let (mut after, mut id) = (NONE, state.erase);
+        let (mut after, mut id) = (NONE, self.blocks[block.index()].erase);
         while id != NONE && self.ops[id as usize].life != life {
             after = id;
             id = self.ops[id as usize].erase_before;

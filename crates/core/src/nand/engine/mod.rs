@@ -41,6 +41,7 @@ mod idle;
 mod joins;
 mod paths;
 mod planes;
+mod run;
 mod suspend;
 mod work;
 

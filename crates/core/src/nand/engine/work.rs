@@ -52,17 +52,21 @@ impl Engine {
     }
 
     /// An operation of a plan is issued. Reads grow while they are planned, and count only now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn work_issued(&mut self, op: &FlashOp) {
         if self.work.is_some() {
-            let (die, ns) = self.work_of(op);
-            if let Some(work) = &mut self.work {
-                if op.kind != Kind::Read {
-                    work.planned[die] = work.planned[die].saturating_sub(ns);
-                }
-                work.issued[die] += ns;
-            }
+            self.add_work(op);
         }
+    }
+
+    #[inline(never)]
+    fn add_work(&mut self, op: &FlashOp) {
+        let (die, ns) = self.work_of(op);
+        let Some(work) = &mut self.work else { return };
+        if op.kind != Kind::Read {
+            work.planned[die] = work.planned[die].saturating_sub(ns);
+        }
+        work.issued[die] += ns;
     }
 
     /// An operation has ended.

@@ -29,6 +29,7 @@ mod history;
 mod levelling;
 mod recovery;
 mod rest;
+mod simple;
 mod space;
 pub mod table;
 #[cfg(test)]
@@ -210,6 +211,8 @@ struct Unit {
 #[derive(Debug, Clone)]
 pub struct Store {
     limits: Limits,
+    /// Fresh pages are simple ([`simple`]).
+    simple: bool,
     geometry: Geometry,
     /// Owner of each flash page that is valid. Of others it says nothing: what has never been
     /// written takes no memory.
@@ -245,7 +248,7 @@ pub struct Store {
 }
 
 crate::persist!(Store {
-    limits, geometry, valid, valid_of, class_of, units, open, pool, pools, history, wear,
+    limits, simple, geometry, valid, valid_of, class_of, units, open, pool, pools, history, wear,
     rest, turn, waiting, spread_turn, moves,
 } long { reverse } objects { alloc, victim, discipline });
 
@@ -269,6 +272,7 @@ impl Store {
         };
         let open = Open { block: BlockId::NONE, ..Open::default() };
         Self {
+            simple: simple::is_simple(&limits, &geometry, discipline.is_some()),
             reverse: vec![0; geometry.pages() as usize],
             valid: Bits::new(geometry.pages() as usize),
             valid_of: vec![0; geometry.blocks() as usize],
@@ -395,8 +399,12 @@ impl Store {
     }
 
     /// The page of `ppn` is out of date. Returns its block.
-    #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) -> BlockId {
+        self.invalidate_page(ppn)
+    }
+
+    #[inline(always)]
+    fn invalidate_page(&mut self, ppn: Ppn) -> BlockId {
         let (block, _) = self.geometry.split(ppn);
         let (unit, place) = self.geometry.place_of(block);
         self.valid.clear(ppn.index());
@@ -499,12 +507,18 @@ impl Store {
         debug_assert_eq!(unit, self.geometry.unit_of(block), "an open block of another unit");
         open.page += 1;
         self.units[unit.index()].valid += 1;
+        self.belongs_to(block, page, owner);
+        page
+    }
+
+    /// A page of a block is `owner`'s, and valid.
+    #[inline(always)]
+    fn belongs_to(&mut self, block: BlockId, page: u32, owner: u32) {
         let ppn = self.geometry.ppn(block, page);
         self.valid.set(ppn.index());
         self.valid_of[block.index()] += 1;
         self.reverse[ppn.index()] = owner;
         self.history.change(block);
-        page
     }
 
     /// The next `count` pages of an open block are valid from now on; their owners are known.

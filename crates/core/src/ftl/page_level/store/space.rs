@@ -11,8 +11,20 @@ impl Store {
     /// erased: if power fails, it is the only room there is.
     #[inline(always)]
     pub(super) fn takes(&self, engine: &Engine, unit: PlaneId, class: u32) -> bool {
+        self.has_place(engine, unit, class) && self.has_share(unit)
+    }
+
+    /// Whether a unit has no more valid pages than its share.
+    #[inline(always)]
+    pub(super) fn has_share(&self, unit: PlaneId) -> bool {
         let u = &self.units[unit.index()];
-        self.has_place(engine, unit, class) && u.valid + u.coming <= self.limits.share
+        u.valid + u.coming <= self.limits.share
+    }
+
+    /// Whether units ask to be collected.
+    #[inline]
+    pub fn asks_for_collection(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// Whether a page of `class` that replaces one of `unit` may go there.

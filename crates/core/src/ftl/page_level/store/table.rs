@@ -100,6 +100,14 @@ impl Table {
         (entry & TOMB == 0).then_some(Ppn(entry))
     }
 
+    /// Where a logical page lies, or [`Ppn::NONE`]; `None` where tombstones have to be asked.
+    #[inline]
+    pub fn lookup_simply(&self, lpn: Lpn) -> Option<Ppn> {
+        let entry = self.map.get(lpn.index());
+        let is_told = entry & TOMB == 0 || (entry == NONE && self.unwritten_trims == 0);
+        is_told.then_some(Ppn(entry))
+    }
+
     /// What the map says of an owner that is a logical page; read to have it in the cache.
     #[inline]
     pub(in crate::ftl) fn entry(&self, owner: u32) -> u32 {

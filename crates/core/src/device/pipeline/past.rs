@@ -1,0 +1,140 @@
+//! Single pages past a buffer that takes in nothing.
+//!
+//! What such a request asks for is one flash operation that begins at once, and all that it waits
+//! for. Whether anything else may be between them is settled before ([`Device::goes_past`]) for one
+//! request after the other. What comes of it is what comes of the way of all.
+
+use crate::device::backend::{NOBODY, Tag};
+use crate::device::{Device, DeviceError};
+use crate::ftl::{PageOut, Waiter};
+use crate::host::{Op, Request};
+use crate::nand::JoinId;
+use crate::support::ids::Lpn;
+
+impl Device {
+    /// Whether the next single pages go past the buffer, of which nobody is told, and nothing comes
+    /// of their operations but for those who wait for them. `plain`: there is no time, and nobody is
+    /// told anything.
+    #[inline]
+    pub(super) fn goes_past(&self, plain: bool) -> bool {
+        self.pipeline.takes_nothing && (plain || self.ends_plainly) && self.may_go_past(plain)
+    }
+
+    fn may_go_past(&self, plain: bool) -> bool {
+        let timed = || {
+            !(self.failed
+                || self.worn_out
+                || self.way_is_made
+                || self.pipeline.awaits_fills()
+                || self.observers.follow_progress())
+                && self.backend.begins_at_once(&self.observers)
+                && self.is_unwatched()
+        };
+        self.backend.takes_one_program() && (plain || timed())
+    }
+
+    /// The page of a request that reads or writes a whole one and nothing else.
+    #[inline(always)]
+    pub(super) fn single_page(&self, request: &Request) -> Option<Lpn> {
+        let is_one = request.op == Op::Read || (request.op == Op::Write && !request.fua);
+        if !is_one || request.len != self.geometry.page_bytes || self.warm_up_ends() {
+            return None;
+        }
+        let (page, before) = self.geometry.by_page().split(request.offset);
+        (before == 0 && page < u64::from(self.logical_pages)).then_some(Lpn(page as u32))
+    }
+
+    /// Takes the next request, which asks for this page.
+    #[inline(always)]
+    pub(super) fn submit_past(&mut self, request: &Request, lpn: Lpn) -> Result<(), DeviceError> {
+        self.backend.note_progress();
+        let arrival = self.arrival_of(request)?;
+        let (admission, id) = self.enter_in_turn(request, arrival)?;
+        self.observers.note_admission(&admission);
+        let counters = self.backend.count();
+        if request.op == Op::Read {
+            counters.pages_read += 1;
+            self.read_page(id, lpn, (lpn, 1), false);
+            // It has been issued.
+            self.condition_met(id);
+        } else {
+            counters.pages_written += 1;
+            self.requests.bypass(id);
+            // The condition with which it was admitted is the end of its program.
+            let own = Waiter::Writes(JoinId::of_tag(Tag::Request(id).bits()));
+            self.write_one_past(own, lpn)?;
+        }
+        self.has_served();
+        if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
+    }
+
+    /// The same without time: it is answered at once.
+    #[inline(always)]
+    pub(super) fn do_past(&mut self, request: &Request, lpn: Lpn) -> Result<(), DeviceError> {
+        self.backend.note_progress();
+        self.backend.end_run_of_reads();
+        self.count_request(request);
+        if request.op == Op::Read {
+            self.backend.count().pages_read += 1;
+            let id = self.requests.untimed();
+            self.read_page(id, lpn, (lpn, 1), false);
+        } else {
+            self.backend.count().pages_written += 1;
+            self.write_one_past(NOBODY, lpn)?;
+        }
+        self.backend.count().completed += 1;
+        self.has_served();
+        if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn write_one_past(&mut self, own: Waiter, lpn: Lpn) -> Result<(), DeviceError> {
+        self.backend.count().bypassed_writes += 1;
+        self.observers.note_single();
+        let number = self.backend.counters().submitted - 1;
+        self.backend.begin_group(number << 1);
+        let page = PageOut::host(lpn);
+        match self.backend.write_at_once(own, page) {
+            Some(false) => return Ok(()),
+            Some(true) => {}
+            None => self.write_past_later(number, own, page)?,
+        }
+        self.collect_past()
+    }
+
+    /// Units may ask to be collected.
+    #[inline(never)]
+    fn collect_past(&mut self) -> Result<(), DeviceError> {
+        self.start_jobs()?;
+        if self.backend.engine().has_finished() {
+            // Of collection that had nothing to do.
+            self.collect_finished();
+        }
+        Ok(())
+    }
+
+    /// There is no room for the page now.
+    #[cold]
+    fn write_past_later(
+        &mut self,
+        number: u64,
+        own: Waiter,
+        page: PageOut,
+    ) -> Result<(), DeviceError> {
+        let parked_before = self.pipeline.parked.next();
+        let current = &mut self.pipeline.current;
+        (current.forced, current.late_hint) = (false, None);
+        (current.write, current.parked_before) = (Some((number, 1)), parked_before);
+        let timed = self.backend.is_timed();
+        if !timed {
+            self.make_room()?;
+        }
+        self.pipeline.batch.clear();
+        self.pipeline.batch.push(page);
+        if timed {
+            self.write_rest(0, own, JoinId::NONE)
+        } else {
+            self.write_batch(own, JoinId::NONE)
+        }
+    }
+}
