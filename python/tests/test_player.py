@@ -120,7 +120,11 @@ def test_every_log_is_followed_and_comes_to_the_figures_of_its_run(
         pages, hits, host, to_flash, *_ = scene.steps[-1]["counts"]
         assert hits / pages == pytest.approx(record["hit_ratio"]["all"] or 0)
         programs = record["flash"]["programs"]
-        assert (to_flash, host > 0) == (programs["host"] + programs["padding"], True), found.scheme
+        stored = programs["host"] + programs["padding"]
+        # A log does not say which pages of a completed block were never written, and so are not stored.
+        completes = found.scheme in ("cold-groups", "ensemble")
+        assert stored <= to_flash <= stored + (10 if completes else 0), found.scheme
+        assert host > 0
 
 
 def test_a_window_of_a_log_begins_with_what_was_held_then(

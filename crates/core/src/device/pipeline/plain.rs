@@ -37,7 +37,13 @@ impl Device {
                 let single = if past { self.single_page(request) } else { None };
                 let served = match single {
                     Some(lpn) if plain => self.do_past(request, lpn),
-                    Some(lpn) => self.submit_past(request, lpn),
+                    Some(lpn) => {
+                        let served = self.submit_past(request, lpn);
+                        // Whatever comes after a write that waits for room asks whether it has to
+                        // wait, too.
+                        past = !self.pipeline.has_parked();
+                        served
+                    }
                     None => {
                         self.observers.tell_sums();
                         let served = self.submit_next(request, plain);

@@ -44,7 +44,8 @@ impl Store {
             self.close_point(cx, (unit, DATA), false, write_point);
         }
         self.history.now += 1;
-        self.alloc.as_mut().map(Chooser::has_placed);
+        let has_placed = self.alloc.as_mut().map(Chooser::has_placed);
+        debug_assert_eq!(has_placed, Some(true), "who has a first choice need not be told");
         Some(self.geometry.ppn(at.block, at.page))
     }
 }
