@@ -1,8 +1,8 @@
 //! Single pages past a buffer that takes in nothing.
 //!
-//! What such a request asks for is one flash operation that begins at once, and all that it waits
-//! for. Whether anything else may be between them is settled before ([`Device::goes_past`]) for one
-//! request after the other. What comes of it is what comes of the way of all.
+//! Such a request issues one flash operation at once, and waits for nothing else. Whether it may is
+//! asked once for a block of requests, and again after each request of another kind
+//! ([`Device::goes_past`]). The results equal those of the general path.
 
 use crate::device::backend::{NOBODY, Tag};
 use crate::device::{Device, DeviceError};

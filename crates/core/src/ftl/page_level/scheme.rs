@@ -18,7 +18,8 @@ use crate::upkeep::Upkeep;
 pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     // Where the host's pages go.
 
-    /// It has no say in that, and need not be told: none of the next three is its own.
+    /// It has no say in that, and need not be told: `class_of`, `pick`, `written`, `before_write`
+    /// and `write_map` are those of page mapping.
     const PLACES_NOTHING: bool = false;
 
     /// The class of a page that is going to be written, whose present version lies at `old`. Each

@@ -49,12 +49,8 @@ impl Engine {
         self.end(id);
         let d = &mut self.array.dies[die.index()];
         d.load -= 1;
-        let urgent = d.urgent.head != NONE;
-        let queue = if urgent { &mut d.urgent } else { &mut d.normal };
-        let next = queue.head;
-        let channel = d.channel as usize;
-        self.array.channels[channel].active -= 1;
-        if next == NONE {
+        self.array.channels[d.channel as usize].active -= 1;
+        if d.urgent.head == NONE && d.normal.head == NONE {
             d.running = NONE;
             self.events.set(die.0, NEVER);
         } else {
