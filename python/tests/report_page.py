@@ -124,6 +124,14 @@ def texts(browser: webdriver.Chrome, selector: str) -> list[str]:
     return found
 
 
+def displayed(browser: webdriver.Chrome, selector: str) -> list[WebElement]:
+    """Those that are seen. To ask Selenium about each takes as long as to open the page several times."""
+    seen = "one => one.checkVisibility({opacityProperty: true, visibilityProperty: true})"
+    script = f"return [...document.querySelectorAll(arguments[0])].filter({seen})"
+    found: list[WebElement] = browser.execute_script(script, selector)
+    return found
+
+
 def press(browser: webdriver.Chrome, selector: str) -> None:
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", one(browser, selector))
     one(browser, selector).click()

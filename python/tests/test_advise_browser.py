@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from report_page import IN_CHROMIUM, every, look, one, press, texts, undisturbed, until
+from report_page import IN_CHROMIUM, displayed, every, look, one, press, texts, undisturbed, until
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
@@ -160,8 +160,7 @@ def test_it_fits_a_phone(browser: webdriver.Chrome, page: Path) -> None:
 
 
 def test_all_controls_have_names(browser: webdriver.Chrome) -> None:
-    controls = [*every(browser, "button, a, summary"), *every(browser, "[role=region]")]
+    controls = displayed(browser, "button, a, summary, [role=region]")
     assert len(controls) > 10
     for control in controls:
-        if control.is_displayed():
-            assert control.accessible_name.strip(), control.get_attribute("outerHTML")
+        assert control.accessible_name.strip(), control.get_attribute("outerHTML")
