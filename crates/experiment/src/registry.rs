@@ -142,7 +142,7 @@ fn scheme(entry: &Entry) -> Item {
         also: entry.about.also,
         reconstruction: entry.about.reconstruction,
         bound: entry.about.bound,
-        options: options(&(entry.schema)().to_value(), &(entry.defaults)()),
+        options: options(&entry.schema(), &(entry.defaults)()),
         choices: choices(entry),
         reading: None,
         values: None,

@@ -1,10 +1,10 @@
 //! The registry of a folder of schemes: one line a scheme makes the configuration, the list and the
 //! tests know it.
 
-use schemars::Schema;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What `list`, the documentation and the tests know of a scheme.
 #[derive(Debug, Clone, Copy)]
@@ -13,13 +13,21 @@ pub struct Entry {
     pub name: &'static str,
     /// What its file says of it.
     pub about: &'static About,
-    /// JSON Schema of its options.
-    pub schema: fn() -> Schema,
+    /// Writes the JSON Schema of its options.
+    pub write_schema: fn(&mut SchemaGenerator) -> Schema,
     /// Its options with their defaults.
     pub defaults: fn() -> Value,
 }
 
 impl Entry {
+    /// JSON Schema of its options, with what that refers to.
+    pub fn schema(&self) -> Value {
+        let mut generator = SchemaGenerator::default();
+        let mut schema = (self.write_schema)(&mut generator);
+        schema.insert("$defs".to_owned(), generator.take_definitions(true).into());
+        schema.to_value()
+    }
+
     /// The scheme's page of the documentation: the comment that its file begins with, as Markdown.
     pub fn page(&self) -> String {
         let comment = self.about.source.lines().map_while(|line| line.strip_prefix("//!"));
@@ -175,10 +183,30 @@ pub fn split_kind(
 /// # Errors
 /// The option's name, and what is wrong with it.
 pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, String> {
-    serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| {
-        let path = error.path().to_string();
-        if path == "." { error.inner().to_string() } else { format!("{path}: {}", error.inner()) }
-    })
+    serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| place_and_reason(&error))
+}
+
+// Apart from the types of all schemes, so that it is compiled once.
+fn place_and_reason(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let path = error.path().to_string();
+    if path == "." { error.inner().to_string() } else { format!("{path}: {}", error.inner()) }
+}
+
+/// JSON Schema of a choice among schemes: a name, or a table of a name and options.
+pub fn schema_of_any(entries: &[Entry], generator: &mut SchemaGenerator) -> Schema {
+    let names: Vec<_> = entries.iter().map(|entry| entry.name).collect();
+    let mut kinds = vec![json_schema!({"enum": names})];
+    for entry in entries {
+        let mut table = (entry.write_schema)(generator);
+        let object = table.ensure_object();
+        let properties = object.entry("properties").or_insert_with(|| json!({}));
+        if let Some(properties) = properties.as_object_mut() {
+            properties.insert("kind".to_owned(), json!({"const": entry.name}));
+        }
+        object.insert("required".to_owned(), json!(["kind"]));
+        kinds.push(table);
+    }
+    json_schema!({"anyOf": kinds})
 }
 
 /// Declares a stage's configuration enum, its registry and its builder from one line a scheme.
@@ -279,18 +307,7 @@ macro_rules! registry {
                 stringify!($enum).into()
             }
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let mut kinds = vec![schemars::json_schema!({"enum": Self::NAMES})];
-                $({
-                    let mut table = $($module)::+::Config::json_schema(generator);
-                    let object = table.ensure_object();
-                    let properties = object.entry("properties").or_insert_with(|| serde_json::json!({}));
-                    if let Some(properties) = properties.as_object_mut() {
-                        properties.insert("kind".to_owned(), serde_json::json!({"const": $name}));
-                    }
-                    object.insert("required".to_owned(), serde_json::json!(["kind"]));
-                    kinds.push(table);
-                })*
-                schemars::json_schema!({"anyOf": kinds})
+                $crate::support::registry::schema_of_any(registry(), generator)
             }
         }
 
@@ -299,8 +316,8 @@ macro_rules! registry {
             const ENTRIES: &[$crate::support::registry::Entry] = &[$($crate::support::registry::Entry {
                 name: $name,
                 about: &$($module)::+::ABOUT,
-                schema: || schemars::schema_for!($($module)::+::Config),
-                defaults: || serde_json::to_value($($module)::+::Config::default()).unwrap_or_default(),
+                write_schema: <$($module)::+::Config as schemars::JsonSchema>::json_schema,
+                defaults: || serde_json::to_value(&$($module)::+::Config::default()).unwrap_or_default(),
             }),*];
             ENTRIES
         }

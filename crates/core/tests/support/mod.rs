@@ -149,7 +149,7 @@ pub fn variants(shape: Shape) -> BTreeMap<String, BufferConfig> {
                 add(choice.option, serde_json::from_str(other).expect("a choice is JSON"));
             }
         }
-        let (schema, defaults) = ((entry.schema)().to_value(), (entry.defaults)());
+        let (schema, defaults) = (entry.schema(), (entry.defaults)());
         for (option, property) in schema["properties"].as_object().into_iter().flatten() {
             let names = names(&schema, property);
             for value in names.into_iter().filter(|value| *value != defaults[option]) {
