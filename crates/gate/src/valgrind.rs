@@ -40,8 +40,9 @@ pub fn count_all() -> Result<Option<BTreeMap<String, f64>>, String> {
 fn count(part: usize) -> Result<Vec<(String, f64)>, String> {
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what} part {part}: {error}");
     let program = std::env::current_exe().map_err(|e| failed("finding the program of", &e))?;
-    let folder = tempfile::tempdir().map_err(|e| failed("making room for the counts of", &e))?;
-    let file = folder.path().join("counts");
+    // Beside the program, where each run writes them anew: for a folder of their own a library
+    // would have to be compiled.
+    let file = program.with_file_name(format!("counts-{part}"));
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--dump-before=*border_of_count*"])
         .arg(format!("--callgrind-out-file={}", file.display()))
