@@ -23,6 +23,20 @@ pub enum Reclaim {
     Stuck,
 }
 
+/// What has become of a page that was given to a mapping by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Single {
+    /// It has been taken.
+    Taken,
+    /// The same, and a unit may ask to be collected now.
+    TakenAndAsks,
+    /// Space has to be reclaimed first.
+    NoRoom,
+    /// Its program was to begin at once, and more has to be planned for it, or may have to.
+    /// Nothing has happened.
+    NotAlone,
+}
+
 /// A mapping: where each logical page lives, where the next write goes, and how space is won back.
 pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan
@@ -34,12 +48,23 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether looking it up now plans nothing. O(1).
+    fn finds_alone(&self, lpn: Lpn) -> bool {
+        self.knows(lpn)
+    }
+
     /// The same as [`Self::translate`] without planning anything. O(1).
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Whether a page that it takes is one program, and nothing else is planned for it that whoever
     /// waits for the page has to wait for.
     fn takes_one_program(&self) -> bool {
+        false
+    }
+
+    /// Whether it can take a page by one program that begins at once, or say that it is not one
+    /// ([`Single::NotAlone`]), and programs nothing else for pages that it has taken.
+    fn takes_single_pages(&self) -> bool {
         false
     }
 
@@ -51,10 +76,15 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// fewer than all when space has to be reclaimed first.
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize;
 
-    /// The same of one page that waits for nothing. `None` when space has to be reclaimed first;
-    /// else whether a unit may ask for that now.
-    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Option<bool> {
-        (self.write(cx, &[page], JoinId::NONE) > 0).then_some(true)
+    /// The same of one page that waits for nothing.
+    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Single {
+        if cx.at_once {
+            Single::NotAlone
+        } else if self.write(cx, &[page], JoinId::NONE) > 0 {
+            Single::TakenAndAsks
+        } else {
+            Single::NoRoom
+        }
     }
 
     /// The host no longer needs these pages.

@@ -5,12 +5,13 @@
 //! without time, where a request has been answered once it has been served, many are taken in one
 //! call.
 
+use super::past::Went;
 use super::serve::Below;
 use crate::buffer::{Action, Answer, Eviction, Outcome, Span};
 use crate::config::WriteBack;
 use crate::device::backend::NOBODY;
 use crate::device::{AHEAD, Device, DeviceError};
-use crate::ftl::{PageOut, Waiter};
+use crate::ftl::{PageOut, Single, Waiter};
 use crate::host::split::Pages;
 use crate::host::{Op, Request};
 use crate::metrics::observer::Written;
@@ -38,11 +39,12 @@ impl Device {
                 let served = match single {
                     Some(lpn) if plain => self.do_past(request, lpn),
                     Some(lpn) => {
-                        let served = self.submit_past(request, lpn);
+                        let goes_on = self.submit_past(request, lpn);
                         // Whatever comes after a write that waits for room asks whether it has to
                         // wait, too.
-                        past = !self.pipeline.has_parked();
-                        served
+                        past = !self.pipeline.has_parked()
+                            && (matches!(goes_on, Ok(Went::Past)) || self.goes_past(false));
+                        goes_on.map(|_| ())
                     }
                     None => {
                         self.observers.tell_sums();
@@ -269,12 +271,17 @@ impl Device {
     /// One page is written, by a program that begins at once.
     #[inline]
     fn write_one(&mut self, own: Waiter, page: PageOut) -> Result<(), DeviceError> {
-        if self.backend.write_at_once(own, page).is_some() {
+        let taken = self.backend.write_at_once(own, page);
+        if matches!(taken, Single::Taken | Single::TakenAndAsks) {
             return Ok(());
         }
         self.pipeline.batch.clear();
         self.pipeline.batch.push(page);
-        self.write_rest(0, own, JoinId::NONE)
+        if taken == Single::NoRoom {
+            self.write_rest(0, own, JoinId::NONE)
+        } else {
+            self.write_batch(own, JoinId::NONE)
+        }
     }
 
     /// Does what the buffer says of pages that leave it; whether the FTL has been asked to do

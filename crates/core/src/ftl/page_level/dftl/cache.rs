@@ -116,6 +116,16 @@ impl Cache {
         self.entries.find(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn).copied()
     }
 
+    /// Reads from memory what is known of these pages, which are going to be used, and of as many
+    /// entries that go next: all at once, where one after the other would be waited for.
+    pub fn fetch(&self, pages: &[Lpn]) {
+        let known = |lpn: Lpn| self.entry_at(lpn).map_or(0, |at| self.links.entry(at));
+        let list = if self.probation.is_empty() { &self.protected } else { &self.probation };
+        let goes = list.iter_back(&self.links).take(if self.room() > 0 { 0 } else { pages.len() });
+        let goes = goes.map(|entry_at| self.lpn[entry_at as usize]);
+        std::hint::black_box(pages.iter().copied().chain(goes).fold(0, |all, lpn| all ^ known(lpn)));
+    }
+
     /// Whether the entry of `lpn` is held.
     #[inline]
     pub fn holds(&self, lpn: Lpn) -> bool {

@@ -323,6 +323,18 @@ impl PageScheme for Dftl {
         self.cache.holds(lpn)
     }
 
+    #[inline]
+    fn needs_no_map(&self, lpn: Lpn) -> bool {
+        let is_new = || {
+            self.cache.room() > 0 && !self.directory.is_stored(self.directory.page_of(lpn))
+        };
+        !self.directory.has_due() && (self.cache.holds(lpn) || is_new())
+    }
+
+    fn fetch(&self, pages: &[Lpn]) {
+        self.cache.fetch(pages);
+    }
+
     fn before_lookup(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: Lpn) {
         if !self.fetch(store, cx, table, lpn, true) {
             self.read(cx, table, lpn, true);

@@ -315,6 +315,17 @@ impl Store {
         self.geometry.program_pages == 1 && self.discipline.is_none()
     }
 
+    /// Whether the next fresh page of a unit is the last of its block, and what ends the block
+    /// comes with it.
+    #[inline]
+    pub fn ends_block(&self, unit: PlaneId, class: u32) -> bool {
+        self.discipline.is_some() && {
+            let open = &self.open[self.write_point(unit, class, false)];
+            let next = if open.block.is_none() { 0 } else { open.page };
+            next + 1 == self.data_pages()
+        }
+    }
+
     /// Pages of a block.
     fn ppb(&self) -> u32 {
         self.geometry.pages_per_block
