@@ -21,7 +21,7 @@ use crate::nand::Geometry;
 use crate::support::ids::{PlaneId, Ppn};
 use crate::support::persist::{Object, Persist};
 use round_robin::RoundRobin;
-pub use units::Units;
+pub use units::{Offer, Units};
 
 /// A page that is going to be written.
 #[derive(Debug, Clone, Copy)]

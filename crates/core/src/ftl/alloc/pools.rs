@@ -53,6 +53,12 @@ impl Pools {
         (self.of_unit.len() / self.turns.len()) as u32
     }
 
+    /// Units of all pools.
+    #[inline]
+    pub fn units_in_all(&self) -> u32 {
+        self.of_unit.len() as u32
+    }
+
     /// The units of a pool, the lowest first.
     #[inline]
     pub fn units(&self, pool: u32) -> impl Iterator<Item = PlaneId> + use<> {

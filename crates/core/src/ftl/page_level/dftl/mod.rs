@@ -57,6 +57,7 @@
 
 mod cache;
 mod directory;
+mod index;
 #[cfg(test)]
 mod tests;
 

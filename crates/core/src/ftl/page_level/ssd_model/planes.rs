@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Pool;
-use crate::ftl::alloc::{Allocator, Fresh, Pools, Units};
+use crate::ftl::alloc::{Allocator, Fresh, Offer, Pools, Units};
 use crate::support::ids::PlaneId;
 
 /// Chooses planes; an element is a pool.
@@ -12,20 +12,21 @@ pub(super) struct Planes {
     pools: Pools,
     logic: Pool,
     /// Plane that each element wrote to last.
-    last: Vec<u32>,
+    last: Vec<PlaneId>,
 }
 
 impl Planes {
     pub fn new(pools: Pools, logic: Pool) -> Self {
         // The first scan begins at plane 0.
-        let last = vec![pools.units_each() - 1; pools.count() as usize];
+        let last_plane = pools.units_each() - 1;
+        let last = (0..pools.count()).map(|element| pools.nth(element, last_plane)).collect();
         Self { pools, logic, last }
     }
 }
 
 impl Allocator for Planes {
     fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
-        let old = page.old.map(|old| (units.unit_of(old), old));
+        let old = page.old.map(|old| (units.unit_of(old), units.opened(old)));
         if let (Pool::Plane, Some((home, _))) = (self.logic, old) {
             if units.takes_in_place(home) {
                 return Some(home);
@@ -34,9 +35,9 @@ impl Allocator for Planes {
                 return None;
             }
         }
-        let (each, step) = (self.pools.units_each(), self.pools.count());
-        let mut plane = self.last[page.pool as usize];
-        let mut unit = self.pools.nth(page.pool, plane);
+        let (step, end) = (self.pools.count(), self.pools.units_in_all());
+        let last = self.last[page.pool as usize];
+        let mut unit = last;
         // The best plane that is newer than the old copy, and the best of all.
         let (mut newer, mut any) = (None, None);
         let take_best = |best: &mut Option<(u32, PlaneId)>, free: u32, unit: PlaneId| {
@@ -44,22 +45,16 @@ impl Allocator for Planes {
                 *best = Some((free, unit));
             }
         };
-        for _ in 0..each {
-            (plane, unit) = if plane + 1 == each {
-                (0, self.pools.nth(page.pool, 0))
-            } else {
-                (plane + 1, unit + step)
-            };
-            let room = match old {
-                Some((home, _)) if home == unit => {
-                    units.takes_in_place(unit).then(|| units.free_pages(unit))
+        loop {
+            unit = if (unit + step).0 < end { unit + step } else { PlaneId(page.pool) };
+            if let Some(Offer { free, is_newer }) = units.offer(unit, old) {
+                take_best(&mut any, free, unit);
+                if is_newer {
+                    take_best(&mut newer, free, unit);
                 }
-                _ => units.room(unit),
-            };
-            let Some(free) = room else { continue };
-            take_best(&mut any, free, unit);
-            if old.is_some_and(|(home, ppn)| home == unit || units.writes_after(unit, ppn)) {
-                take_best(&mut newer, free, unit);
+            }
+            if unit == last {
+                break;
             }
         }
         if old.is_none() {
@@ -72,7 +67,7 @@ impl Allocator for Planes {
 
     #[inline]
     fn placed(&mut self, unit: PlaneId, _units: &mut dyn Units) {
-        self.last[self.pools.of_unit(unit) as usize] = self.pools.place_of(unit);
+        self.last[self.pools.of_unit(unit) as usize] = unit;
     }
 }
 
