@@ -41,6 +41,17 @@ impl Blocks {
         }
     }
 
+    /// The same of one page that waits for nothing and lies where its number says, by a program that
+    /// begins at once.
+    #[inline]
+    pub fn program_alone(&mut self, cx: &mut Cx<'_>, at: Place, out: PageOut) {
+        let holder = self.holder(out.lpn);
+        let guard = if holder == at.block { BlockId::NONE } else { holder };
+        cx.program_one(at, out, After { guard, ..After::join(JoinId::NONE) });
+        self.last.set(out.lpn.index(), self.geometry.ppn(at.block, at.page).0);
+        self.owed.clear(out.lpn.index());
+    }
+
     /// Join `waits`, and where the host's pages come after them all erases that the step has
     /// planned so far. None that is planned later belongs to it: that may be of a block which this
     /// program's pages leave.
