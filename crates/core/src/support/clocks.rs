@@ -33,10 +33,15 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether it goes off before another.
+    /// Whether it goes off before another. In one comparison: which way it goes cannot be foreseen.
     #[inline]
     fn comes_before(self, other: Self) -> bool {
-        self.time < other.time || (self.time == other.time && self.clock < other.clock)
+        self.order() < other.order()
+    }
+
+    #[inline]
+    fn order(self) -> u128 {
+        u128::from(self.time) << 32 | u128::from(self.clock)
     }
 }
 
@@ -113,22 +118,53 @@ impl Clocks {
                 self.begin += 1;
             } else {
                 let place = self.place_of(Entry { time: before, clock });
-                self.row.remove(place);
+                self.take_out(place);
             }
         }
         if entry.time != NEVER {
-            if self.row.len() == self.row.capacity() {
-                self.forget_those_gone();
-            }
             match self.row.last() {
                 Some(&last) if self.begin < self.row.len() && entry.comes_before(last) => {
                     let place = self.place_of(entry);
-                    self.row.insert(place, entry);
+                    self.put_in(place, entry);
                 }
-                _ => self.row.push(entry),
+                _ => {
+                    if self.row.len() == self.row.capacity() {
+                        self.forget_those_gone();
+                    }
+                    self.row.push(entry);
+                }
             }
         }
         self.first = self.row.get(self.begin).copied().unwrap_or(NOTHING);
+    }
+
+    /// What is at a place leaves the row: the shorter side closes up.
+    fn take_out(&mut self, place: usize) {
+        if place - self.begin < self.row.len() - place {
+            self.row.copy_within(self.begin..place, self.begin + 1);
+            self.begin += 1;
+        } else {
+            self.row.remove(place);
+        }
+    }
+
+    /// Something comes in at a place: the shorter side makes way. Mostly the one that has just gone
+    /// off has left room at the front.
+    #[inline]
+    fn put_in(&mut self, place: usize, entry: Entry) {
+        if self.begin > 0 && place - self.begin <= self.row.len() - place {
+            self.begin -= 1;
+            for at in self.begin..place - 1 {
+                self.row[at] = self.row[at + 1];
+            }
+            self.row[place - 1] = entry;
+        } else {
+            let gone = self.begin;
+            if self.row.len() == self.row.capacity() {
+                self.forget_those_gone();
+            }
+            self.row.insert(place - (gone - self.begin), entry);
+        }
     }
 
     /// Those that went off leave the front of the row. It has room for twice as many as there are
