@@ -158,8 +158,8 @@ impl Store {
     #[inline]
     pub(in crate::ftl) fn gains(&self, unit: PlaneId) -> bool {
         self.together(unit).any(|unit| {
-            let least = self.units[unit.index()].closed.min();
-            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
+            let least = self.units[unit.index()].closed.least();
+            least.is_some_and(|valid| u32::from(valid) < self.data_pages())
                 || self.rest_gains(unit)
         })
     }
