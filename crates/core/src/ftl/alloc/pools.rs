@@ -28,6 +28,7 @@ impl Pools {
     }
 
     /// Pools.
+    #[inline]
     pub fn count(&self) -> u32 {
         self.turns.len() as u32
     }
@@ -49,6 +50,7 @@ impl Pools {
     }
 
     /// Units in each pool.
+    #[inline]
     pub fn units_each(&self) -> u32 {
         (self.of_unit.len() / self.turns.len()) as u32
     }
@@ -66,6 +68,7 @@ impl Pools {
     }
 
     /// The `n`th unit of a pool.
+    #[inline]
     pub fn nth(&self, pool: u32, n: u32) -> PlaneId {
         PlaneId(pool + n * self.turns.len() as u32)
     }

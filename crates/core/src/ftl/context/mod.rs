@@ -94,6 +94,7 @@ pub struct After {
 
 impl After {
     /// Nothing but join `waits`.
+    #[inline]
     pub fn join(waits: JoinId) -> Self {
         Self { guard: BlockId::NONE, ordered: false, waits }
     }
@@ -209,6 +210,7 @@ impl Cx<'_> {
         if self.timed { self.plan.join() } else { JoinId::NONE }
     }
 
+    #[inline]
     fn waiter_for(&self, cause: Cause) -> JoinId {
         match self.own {
             Waiter::All(join) => join,

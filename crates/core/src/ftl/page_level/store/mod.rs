@@ -306,6 +306,7 @@ impl Store {
     }
 
     /// The array's numbers.
+    #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -625,7 +626,7 @@ impl Store {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
         if class < self.limits.regions {
             self.history.now += 1;
-            let has_placed = self.alloc.as_mut().is_none_or(Chooser::has_placed);
+            let has_placed = self.alloc.as_mut().is_none_or(|alloc| alloc.has_placed(unit));
             if let Some(mut alloc) = self.alloc.take_if(|_| !has_placed) {
                 alloc.placed(unit, &mut View { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);

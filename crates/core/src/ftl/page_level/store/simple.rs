@@ -44,7 +44,7 @@ impl Store {
             self.close_point(cx, (unit, DATA), false, write_point);
         }
         self.history.now += 1;
-        let has_placed = self.alloc.as_mut().map(Chooser::has_placed);
+        let has_placed = self.alloc.as_mut().map(|alloc| alloc.has_placed(unit));
         debug_assert_eq!(has_placed, Some(true), "who has a first choice need not be told");
         Some(self.geometry.ppn(at.block, at.page))
     }

@@ -55,6 +55,7 @@ impl Store {
     }
 
     /// How the units are divided into pools.
+    #[inline]
     pub fn pools(&self) -> &Pools {
         &self.pools
     }
@@ -226,6 +227,7 @@ impl Store {
     }
 
     /// Erased blocks in `unit`.
+    #[inline]
     pub fn free_blocks(&self, unit: PlaneId) -> u32 {
         self.pool.free(unit)
     }

@@ -57,7 +57,7 @@ impl Units for View<'_> {
         self.store.free_pages(unit, self.class)
     }
 
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, unit: PlaneId, old: Option<(PlaneId, u64)>) -> Option<Offer> {
         let store = &*self.store;
         let is_home = old.is_some_and(|(home, _)| home == unit);

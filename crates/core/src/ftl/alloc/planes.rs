@@ -1,33 +1,40 @@
-//! On which plane of its element a page is written.
+//! On which plane of its element a page is written: the one with most free pages. What the SSD model
+//! is composed of; it has no name among the allocators.
 
 use serde::{Deserialize, Serialize};
 
-use super::Pool;
-use crate::ftl::alloc::{Allocator, Fresh, Offer, Pools, Units};
+use super::{Allocator, Fresh, Offer, Pools, Units};
 use crate::support::ids::PlaneId;
 
 /// Chooses planes; an element is a pool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Planes {
+pub struct Planes {
     pools: Pools,
-    logic: Pool,
+    /// A page stays on the plane of the version before.
+    stays: bool,
     /// Plane that each element wrote to last.
     last: Vec<PlaneId>,
 }
 
 impl Planes {
-    pub fn new(pools: Pools, logic: Pool) -> Self {
+    /// A page goes to a plane of its element whose open block is newer than the version before, or
+    /// `stays` on the plane of that.
+    pub fn new(pools: Pools, stays: bool) -> Self {
         // The first scan begins at plane 0.
         let last_plane = pools.units_each() - 1;
         let last = (0..pools.count()).map(|element| pools.nth(element, last_plane)).collect();
-        Self { pools, logic, last }
+        Self { pools, stays, last }
     }
-}
 
-impl Allocator for Planes {
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
+    /// [`Allocator::pick`] among any units.
+    #[inline]
+    pub(super) fn pick_of(
+        &mut self,
+        page: Fresh,
+        units: &mut (impl Units + ?Sized),
+    ) -> Option<PlaneId> {
         let old = page.old.map(|old| (units.unit_of(old), units.opened(old)));
-        if let (Pool::Plane, Some((home, _))) = (self.logic, old) {
+        if let Some((home, _)) = old.filter(|_| self.stays) {
             if units.takes_in_place(home) {
                 return Some(home);
             }
@@ -65,30 +72,19 @@ impl Allocator for Planes {
         newer.or(any.filter(|_| stuck)).map(|(_, unit)| unit)
     }
 
+    /// [`Allocator::placed`].
     #[inline]
-    fn placed(&mut self, unit: PlaneId, _units: &mut dyn Units) {
+    pub(super) fn has_placed(&mut self, unit: PlaneId) {
         self.last[self.pools.of_unit(unit) as usize] = unit;
     }
 }
 
-/// Writes one block of an element after another.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Whole {
-    pools: Pools,
-}
-
-impl Whole {
-    pub fn new(pools: Pools) -> Self {
-        Self { pools }
-    }
-}
-
-impl Allocator for Whole {
+impl Allocator for Planes {
     fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
-        let unit = units.active(self.pools.nth(page.pool, 0));
-        units.takes(unit).then_some(unit)
+        self.pick_of(page, units)
     }
 
-    #[inline]
-    fn placed(&mut self, _unit: PlaneId, _units: &mut dyn Units) {}
+    fn placed(&mut self, unit: PlaneId, _units: &mut dyn Units) {
+        self.has_placed(unit);
+    }
 }
