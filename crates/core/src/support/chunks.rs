@@ -45,6 +45,9 @@ fn boxed<T: Copy, const PART: usize>(all: impl Iterator<Item = T>) -> Box<[T; PA
         .unwrap_or_else(|part: Box<[T]>| unreachable!("{} elements, expected {PART}", part.len()))
 }
 
+/// Elements that are looked at together.
+const TOGETHER: usize = 16;
+
 /// A vector of fixed length in parts. A copy shares all of them with the vector that it was made
 /// of, if that is a copy itself. A part has `PART` elements, a power of two: fewer of them where
 /// elements are large and many a vector is short.
@@ -104,6 +107,22 @@ impl<T: Copy, const PART: usize> Chunks<T, PART> {
                 slice
             })
         })
+    }
+
+    /// The first in `range` that `is` holds for; it had better do without branches. Many are looked
+    /// at together, as long as it holds for none of them.
+    #[inline]
+    pub fn first(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> Option<usize> {
+        let mut start = range.start;
+        for slice in self.slices(range) {
+            for some in slice.chunks(TOGETHER) {
+                if some.iter().fold(false, |any, &one| any | is(one)) {
+                    return some.iter().position(|&one| is(one)).map(|at| start + at);
+                }
+                start += some.len();
+            }
+        }
+        None
     }
 
     /// The first of `range` to be written: as many as lie in one part.
@@ -184,6 +203,8 @@ mod tests {
                 model[at..at + written].fill(value);
                 prop_assert!(written == end - at || (at + written).is_multiple_of(PART));
                 prop_assert!(chunks.range(at..end).eq(&model[at..end]));
+                let first = model[at..end].iter().position(|&one| one == 7).map(|found| at + found);
+                prop_assert_eq!(chunks.first(at..end, |one| one == 7), first);
             }
             for (chunks, model) in &all {
                 prop_assert_eq!(chunks.len(), model.len());

@@ -171,10 +171,18 @@ impl Blocks {
         let (first, label) = (lbn.first(ppb), cx.label(Role::Data, lbn));
         let (mut fresh, mut offset) = (fresh, 0);
         let mut cursor = cx.flash.write_ptr(block);
+        let base = self.geometry.ppn(block, 0).0;
+        let is_elsewhere =
+            |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
         while offset < ppb {
+            let stop = fresh.first().map_or(ppb, |out| out.lpn - first);
+            let pages = Lpn::indices(&(first + offset..first + stop));
+            offset = self.last.first(pages, is_elsewhere).map_or(stop, |at| Lpn(at as u32) - first);
+            if offset == ppb {
+                break;
+            }
             let page = if self.placement == Placement::Fixed { offset } else { cursor };
             let at = Place { block, page, label };
-            let stop = fresh.first().map_or(ppb, |out| out.lpn - first);
             if offset == stop {
                 let count = fresh
                     .iter()
@@ -186,11 +194,7 @@ impl Blocks {
                 (offset, cursor) = (offset + count as u32, cursor + count as u32);
                 continue;
             }
-            let word = self.last[(first + offset).index()];
-            let source = self.lies(word);
-            if word == NONE || source.0 == block {
-                offset += 1;
-            } else if word & DEAD != 0 {
+            if self.last[(first + offset).index()] & DEAD != 0 {
                 // One tombstone speaks of all of them; they then lie in this block.
                 let trimmed = self.trimmed_of(first + offset..first + ppb, fresh, block);
                 self.write_tombstones(cx, at, &trimmed);
