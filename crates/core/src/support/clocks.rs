@@ -1,8 +1,9 @@
 //! The earliest of a fixed set of clocks.
 //!
-//! Few clocks are compared with one another when the earliest has changed. More are kept in a row,
-//! the earliest first: what takes as long as what was set before it goes to the end of the row, and
-//! the earliest leaves it at the front, so that mostly nothing has to be moved.
+//! Few clocks are compared with one another when the earliest has changed. More are kept in rows,
+//! the earliest first: a clock goes to the end of the first row that it comes last in, and leaves
+//! it at the front. There is mostly such a row, since what takes as long as what was set before it
+//! ends after that, and there are few times that something takes.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,29 +21,102 @@ pub struct Clocks {
     len: u8,
     /// The clocks where there are more; else empty.
     many: Vec<u64>,
-    /// Those of the many that are set, the earliest first: the row from `begin` to its end.
-    row: Vec<Entry>,
-    begin: usize,
+    /// Those of the many that are set.
+    rows: [Row; ROWS],
+    /// The earliest, and the row that it is in.
     first: Entry,
+    first_row: u8,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+/// Rows of many clocks.
+const ROWS: usize = 4;
+
+/// Clocks, the earliest first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Row {
+    /// From `begin` to the end.
+    entries: Vec<Entry>,
+    begin: usize,
+}
+
+impl Row {
+    /// The first one, or [`NOTHING`].
+    #[inline]
+    fn first(&self) -> Entry {
+        self.entries.get(self.begin).copied().unwrap_or(NOTHING)
+    }
+
+    /// Whether an entry may come last. What has left an empty row went off before.
+    #[inline]
+    fn ends_with(&self, entry: Entry) -> bool {
+        self.entries.last().is_none_or(|&last| last.comes_before(entry))
+    }
+
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        if self.entries.len() == self.entries.capacity() {
+            self.forget_those_gone();
+        }
+        self.entries.push(entry);
+    }
+
+    /// The first one leaves.
+    #[inline]
+    fn pop(&mut self) {
+        self.begin += 1;
+        if self.begin == self.entries.len() {
+            self.clear();
+        }
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.begin = 0;
+    }
+
+    /// Those that went off leave the front. There is room for more than twice as many as there can
+    /// be, so that this is seldom, and the row never grows.
+    #[cold]
+    fn forget_those_gone(&mut self) {
+        self.entries.drain(..self.begin);
+        self.begin = 0;
+        // A copy of the clocks has no room to spare.
+        self.entries.reserve(self.entries.len().max(8));
+    }
+
+    /// Where an entry is, or belongs.
+    fn place_of(&self, entry: Entry) -> usize {
+        self.begin + self.entries[self.begin..].partition_point(|one| one.comes_before(entry))
+    }
+
+    /// Takes an entry out, if it is here; whether it was.
+    fn take_out(&mut self, entry: Entry) -> bool {
+        let place = self.place_of(entry);
+        let is_here = self.entries.get(place).is_some_and(|one| *one == entry);
+        if is_here {
+            self.entries.remove(place);
+            if self.begin == self.entries.len() {
+                self.clear();
+            }
+        }
+        is_here
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     time: u64,
     clock: u32,
 }
 
 impl Entry {
-    /// Whether it goes off before another. In one comparison: which way it goes cannot be foreseen.
+    /// Whether it goes off before another.
     #[inline]
     fn comes_before(self, other: Self) -> bool {
-        self.order() < other.order()
+        self.time < other.time || (self.time == other.time && self.clock < other.clock)
     }
 
-    #[inline]
-    fn order(self) -> u128 {
-        u128::from(self.time) << 32 | u128::from(self.clock)
-    }
 }
 
 const NOTHING: Entry = Entry { time: NEVER, clock: 0 };
@@ -55,9 +129,9 @@ impl Clocks {
             few: [NEVER; FEW],
             len: len.min(FEW) as u8,
             many: vec![NEVER; many],
-            row: Vec::with_capacity(2 * many),
-            begin: 0,
+            rows: Default::default(),
             first: NOTHING,
+            first_row: 0,
         }
     }
 
@@ -106,80 +180,45 @@ impl Clocks {
     #[inline(never)]
     fn set_of_many(&mut self, i: u32, time: u64) {
         let before = std::mem::replace(&mut self.many[i as usize], time);
-        self.move_in_row(before, Entry { time, clock: i });
-    }
-
-    /// A clock that went off at `before` goes off at another time.
-    #[inline]
-    fn move_in_row(&mut self, before: u64, entry: Entry) {
-        let clock = entry.clock;
         if before != NEVER {
-            if self.first.clock == clock {
-                self.begin += 1;
+            if self.first.clock == i {
+                self.rows[usize::from(self.first_row) % ROWS].pop();
             } else {
-                let place = self.place_of(Entry { time: before, clock });
-                self.take_out(place);
+                self.take_out(Entry { time: before, clock: i });
             }
         }
-        if entry.time != NEVER {
-            match self.row.last() {
-                Some(&last) if self.begin < self.row.len() && entry.comes_before(last) => {
-                    let place = self.place_of(entry);
-                    self.put_in(place, entry);
-                }
-                _ => {
-                    if self.row.len() == self.row.capacity() {
-                        self.forget_those_gone();
-                    }
-                    self.row.push(entry);
-                }
+        if time != NEVER {
+            let entry = Entry { time, clock: i };
+            match self.rows.iter_mut().find(|row| row.ends_with(entry)) {
+                Some(row) => row.push(entry),
+                None => self.put_in(entry),
             }
         }
-        self.first = self.row.get(self.begin).copied().unwrap_or(NOTHING);
-    }
-
-    /// What is at a place leaves the row: the shorter side closes up.
-    fn take_out(&mut self, place: usize) {
-        if place - self.begin < self.row.len() - place {
-            self.row.copy_within(self.begin..place, self.begin + 1);
-            self.begin += 1;
-        } else {
-            self.row.remove(place);
+        (self.first, self.first_row) = (self.rows[0].first(), 0);
+        for (number, row) in (1..).zip(&self.rows[1..]) {
+            let first = row.first();
+            if first.comes_before(self.first) {
+                (self.first, self.first_row) = (first, number);
+            }
         }
     }
 
-    /// Something comes in at a place: the shorter side makes way. Mostly the one that has just gone
-    /// off has left room at the front.
-    #[inline]
-    fn put_in(&mut self, place: usize, entry: Entry) {
-        if self.begin > 0 && place - self.begin <= self.row.len() - place {
-            self.begin -= 1;
-            for at in self.begin..place - 1 {
-                self.row[at] = self.row[at + 1];
-            }
-            self.row[place - 1] = entry;
-        } else {
-            let gone = self.begin;
-            if self.row.len() == self.row.capacity() {
-                self.forget_those_gone();
-            }
-            self.row.insert(place - (gone - self.begin), entry);
+    /// A clock that is not the first one is set anew.
+    #[inline(never)]
+    fn take_out(&mut self, entry: Entry) {
+        let found = self.rows.iter_mut().any(|row| row.take_out(entry));
+        debug_assert!(found, "a clock that is set is in a row");
+    }
+
+    /// A clock that comes last in no row: in between in the last one.
+    #[inline(never)]
+    fn put_in(&mut self, entry: Entry) {
+        let row = &mut self.rows[ROWS - 1];
+        if row.entries.len() == row.entries.capacity() {
+            row.forget_those_gone();
         }
-    }
-
-    /// Those that went off leave the front of the row. It has room for twice as many as there are
-    /// clocks, so that this is seldom, and the row never grows.
-    #[cold]
-    fn forget_those_gone(&mut self) {
-        self.row.drain(..self.begin);
-        self.begin = 0;
-        // A copy of the clocks has no room to spare.
-        self.row.reserve(self.many.len());
-    }
-
-    /// Where it is in the row, or belongs.
-    fn place_of(&self, entry: Entry) -> usize {
-        self.begin + self.row[self.begin..].partition_point(|one| one.comes_before(entry))
+        let place = row.place_of(entry);
+        row.entries.insert(place, entry);
     }
 }
 
@@ -235,7 +274,7 @@ mod tests {
                 };
                 clocks.set(set.0 as u32, set.1);
                 model[set.0] = set.1;
-                prop_assert!(clocks.row.capacity() <= 4 * len);
+                prop_assert!(clocks.rows.iter().all(|row| row.entries.capacity() <= 4 * len + 16));
             }
         }
     }
