@@ -115,12 +115,10 @@ impl<T: Copy, const PART: usize> Chunks<T, PART> {
     pub fn first(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> Option<usize> {
         let mut start = range.start;
         for slice in self.slices(range) {
-            for some in slice.chunks(TOGETHER) {
-                if some.iter().fold(false, |any, &one| any | is(one)) {
-                    return some.iter().position(|&one| is(one)).map(|at| start + at);
-                }
-                start += some.len();
+            if let Some(at) = first(slice, &is) {
+                return Some(start + at);
             }
+            start += slice.len();
         }
         None
     }
@@ -132,6 +130,19 @@ impl<T: Copy, const PART: usize> Chunks<T, PART> {
         let to = PART.min(from + range.len());
         &mut self.parts[range.start / PART].get_mut()[from..to]
     }
+}
+
+/// The first of these elements that `is` holds for; see [`Chunks::first`].
+#[inline]
+pub fn first<T: Copy>(all: &[T], is: impl Fn(T) -> bool) -> Option<usize> {
+    let mut start = 0;
+    for some in all.chunks(TOGETHER) {
+        if some.iter().fold(false, |any, &one| any | is(one)) {
+            return some.iter().position(|&one| is(one)).map(|at| start + at);
+        }
+        start += some.len();
+    }
+    None
 }
 
 impl<T: Copy, const PART: usize> Index<usize> for Chunks<T, PART> {

@@ -7,7 +7,7 @@ mod moves;
 
 use serde::{Deserialize, Serialize};
 
-pub use moves::{Move, Run};
+pub use moves::{Move, Piece, Run};
 
 use crate::metrics::Counters;
 use crate::nand::media::Content;

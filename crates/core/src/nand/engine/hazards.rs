@@ -48,12 +48,32 @@ impl Engine {
 
     /// Starts or queues the operations of a plan, in order.
     pub fn issue(&mut self, plan: &Plan) {
-        if !plan.is_plain() || self.stored.is_some() {
-            return self.issue_in_order(plan);
+        if self.stored.is_some() || !plan.is_plain() {
+            let joined = plan.has_only_joins() && self.stored.is_none();
+            return if joined { self.issue_joined(plan) } else { self.issue_in_order(plan) };
         }
         for op in &plan.ops {
             self.issue_one(op);
         }
+    }
+
+    /// The same of a plan of which operations wait for one another by joins, and for nothing else.
+    fn issue_joined(&mut self, plan: &Plan) {
+        let mut locals = std::mem::take(&mut self.waiting.locals);
+        for _ in 0..plan.joins {
+            let join = self.join(NONE);
+            self.hold(join);
+            locals.push(join);
+        }
+        let global = |id: JoinId| if id.is_of_plan() { locals[id.index()] } else { id };
+        for op in &plan.ops {
+            let op = FlashOp { waits: global(op.waits), signals: global(op.signals), ..*op };
+            self.issue_one(&op);
+        }
+        for join in locals.drain(..) {
+            self.release(join);
+        }
+        self.waiting.locals = locals;
     }
 
     /// The same of an operation of any kind.

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::{Blocks, DEAD, Placement};
-use crate::ftl::context::{After, Cx, Label, PageOut, Place, Run};
+use crate::ftl::context::{After, Cx, Label, PageOut, Piece, Place, Run};
 use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
+use crate::support::chunks::first;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 impl Blocks {
@@ -200,11 +201,57 @@ impl Blocks {
                 self.write_tombstones(cx, at, &trimmed);
                 (offset, cursor) = (offset + 1, cursor + 1);
             } else {
-                let count = self.copy_run(cx, first + offset..first + stop, at, Cause::Merge, join);
-                (offset, cursor) = (offset + count, cursor + count);
+                let (passed, count) = self.copy_all(cx, first + offset..first + stop, at, join);
+                (offset, cursor) = (offset + passed, cursor + count);
             }
         }
         self.data[lbn.index()] = block;
+    }
+
+    /// Copies the newest versions of `pages`, the first of which lies elsewhere, to `at` and
+    /// following, up to the first that has been trimmed; what lies there already is passed over.
+    /// How many pages it has passed, and how many copied. They signal `join`.
+    fn copy_all(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pages: Range<Lpn>,
+        at: Place,
+        join: JoinId,
+    ) -> (u32, u32) {
+        let (ppb, fixed) = (self.ppb(), self.placement == Placement::Fixed);
+        let words = self.last.head_mut(Lpn::indices(&pages));
+        if words.len() < (pages.end - pages.start) as usize {
+            let count = self.copy_run(cx, pages, at, Cause::Merge, join);
+            return (count, count);
+        }
+        let base = self.geometry.ppn(at.block, 0).0;
+        let is_elsewhere =
+            |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let (mut next, mut copied) = (0, 0);
+        loop {
+            next += first(&words[next..], is_elsewhere).unwrap_or(words.len() - next);
+            let Some(&word) = words.get(next).filter(|&&word| word & DEAD == 0) else { break };
+            let source = self.geometry.split(Ppn(word));
+            let page = at.page + if fixed { next as u32 } else { copied };
+            let most = (words.len() - next).min((ppb - source.1.max(page)) as usize);
+            let run = &mut words[next..next + most];
+            let count = run.iter().zip(word..).take_while(|(word, next)| **word == *next).count();
+            for (word, to) in run[..count].iter_mut().zip(base + page..) {
+                *word = to;
+            }
+            let lpn = pages.start + next as u32;
+            pieces.push(Piece { source, page, count: count as u32, lpn });
+            (next, copied) = (next + count, copied + count as u32);
+        }
+        let step = self.striping.step(self.split(pages.start).0);
+        for piece in &mut pieces {
+            piece.lpn = self.striping.lpn(piece.lpn);
+        }
+        cx.copy_pieces(&pieces, step, at, Cause::Merge, join);
+        pieces.clear();
+        self.pieces = pieces;
+        (next as u32, copied)
     }
 
     /// Copies the newest versions of the first of `pages`, and of the next ones as long as they
