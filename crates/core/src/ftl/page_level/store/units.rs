@@ -65,7 +65,7 @@ impl Units for View<'_> {
             self.store.ask_for_room(unit, self.class);
             return None;
         }
-        let Open { block, page, .. } = store.open[store.write_point(unit, self.class, false)];
+        let &Open { block, page, .. } = &store.open[store.write_point(unit, self.class, false)];
         let rest = if block.is_none() { 0 } else { store.data_pages() - page };
         let is_after = |opened| block.is_none() || store.history.sequence[block.index()] >= opened;
         Some(Offer {
