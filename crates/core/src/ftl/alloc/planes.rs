@@ -33,8 +33,12 @@ impl Planes {
         page: Fresh,
         units: &mut (impl Units + ?Sized),
     ) -> Option<PlaneId> {
-        let old = page.old.map(|old| (units.unit_of(old), units.opened(old)));
-        if let Some((home, _)) = old.filter(|_| self.stays) {
+        let old = match page.old {
+            Some(old) => (units.unit_of(old), units.opened(old)),
+            None => (PlaneId::NONE, 0),
+        };
+        let home = old.0;
+        if self.stays && !home.is_none() {
             if units.takes_in_place(home) {
                 return Some(home);
             }
@@ -45,31 +49,29 @@ impl Planes {
         let (step, end) = (self.pools.count(), self.pools.units_in_all());
         let last = self.last[page.pool as usize];
         let mut unit = last;
-        // The best plane that is newer than the old copy, and the best of all.
-        let (mut newer, mut any) = (None, None);
-        let take_best = |best: &mut Option<(u32, PlaneId)>, free: u32, unit: PlaneId| {
-            if best.is_none_or(|(most, _)| most < free) {
-                *best = Some((free, unit));
-            }
-        };
+        // The best plane that is newer than the old copy, and the best of all: one more than its
+        // free pages.
+        let (mut newer, mut any) = ((0, PlaneId::NONE), (0, PlaneId::NONE));
         loop {
             unit = if (unit + step).0 < end { unit + step } else { PlaneId(page.pool) };
             if let Some(Offer { free, is_newer }) = units.offer(unit, old) {
-                take_best(&mut any, free, unit);
-                if is_newer {
-                    take_best(&mut newer, free, unit);
+                if any.0 <= free {
+                    any = (free + 1, unit);
+                }
+                if is_newer && newer.0 <= free {
+                    newer = (free + 1, unit);
                 }
             }
             if unit == last {
                 break;
             }
         }
-        if old.is_none() {
-            return any.map(|(_, unit)| unit);
+        let best = |(_, unit): (u32, PlaneId)| (!unit.is_none()).then_some(unit);
+        if home.is_none() {
+            return best(any);
         }
         // Where the old copy's own plane has no room and never will, any other has to do.
-        let stuck = old.is_some_and(|(home, _)| !units.recovers(home));
-        newer.or(any.filter(|_| stuck)).map(|(_, unit)| unit)
+        best(newer).or_else(|| best(any).filter(|_| !units.recovers(home)))
     }
 
     /// [`Allocator::placed`].

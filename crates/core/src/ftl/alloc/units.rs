@@ -43,9 +43,9 @@ pub trait Units {
     fn free_pages(&self, unit: PlaneId) -> u32;
 
     /// What a unit offers a fresh page of which the version before lies on a unit, in a block that
-    /// was opened at a time ([`Self::opened`]), if anywhere. `None` where it does not take the page
-    /// ([`Self::takes`], or [`Self::takes_in_place`]).
-    fn offer(&mut self, unit: PlaneId, old: Option<(PlaneId, u64)>) -> Option<Offer>;
+    /// was opened at a time ([`Self::opened`]); [`PlaneId::NONE`] where there is none. `None` where
+    /// it does not take the page ([`Self::takes`], or [`Self::takes_in_place`]).
+    fn offer(&mut self, unit: PlaneId, old: (PlaneId, u64)) -> Option<Offer>;
 
     /// Whether a program unit has been begun there and is not full yet.
     fn has_pending(&self, unit: PlaneId) -> bool;

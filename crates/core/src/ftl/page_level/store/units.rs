@@ -58,20 +58,27 @@ impl Units for View<'_> {
     }
 
     #[inline(always)]
-    fn offer(&mut self, unit: PlaneId, old: Option<(PlaneId, u64)>) -> Option<Offer> {
+    fn offer(&mut self, unit: PlaneId, (home, opened): (PlaneId, u64)) -> Option<Offer> {
         let store = &*self.store;
-        let is_home = old.is_some_and(|(home, _)| home == unit);
-        if !((is_home || store.has_share(unit)) && store.has_place(self.engine, unit, self.class)) {
+        let &Open { block, page, .. } = &store.open[store.write_point(unit, self.class, false)];
+        let (erased, is_home) = (store.pool.free(unit), home == unit);
+        let simply = store.limits.one_open && !store.limits.pools_as_one;
+        let has_place = if simply && self.engine.erasing() == 0 {
+            erased > u32::from(block.is_none())
+        } else {
+            store.has_place(self.engine, unit, self.class)
+        };
+        if !has_place || !(is_home || store.has_share(unit)) {
             self.store.ask_for_room(unit, self.class);
             return None;
         }
-        let &Open { block, page, .. } = &store.open[store.write_point(unit, self.class, false)];
         let rest = if block.is_none() { 0 } else { store.data_pages() - page };
-        let is_after = |opened| block.is_none() || store.history.sequence[block.index()] >= opened;
-        Some(Offer {
-            free: store.pool.free(unit) * store.data_pages() + rest,
-            is_newer: is_home || old.is_some_and(|(_, opened)| is_after(opened)),
-        })
+        // Of a page that lies nowhere it is not asked.
+        let is_newer = is_home
+            || block.is_none()
+            || home.is_none()
+            || store.history.sequence[block.index()] >= opened;
+        Some(Offer { free: erased * store.data_pages() + rest, is_newer })
     }
 
     #[inline]
