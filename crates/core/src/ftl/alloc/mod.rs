@@ -23,6 +23,7 @@ use crate::support::ids::{PlaneId, Ppn};
 use crate::support::persist::{Object, Persist};
 use planes::Planes;
 use round_robin::RoundRobin;
+use static_order::Static;
 pub use units::{Offer, Units};
 
 /// A page that is going to be written.
@@ -64,6 +65,8 @@ dyn_clone::clone_trait_object!(Allocator);
 pub enum Chooser {
     /// Units take turns. In a box, so that little is moved when it is taken out to be asked.
     Turns(Box<RoundRobin>),
+    /// A page's number says where it lies.
+    Home(Static),
     /// Planes of an element, the emptiest first.
     Planes(Box<Planes>),
     /// Any other.
@@ -81,12 +84,13 @@ impl Chooser {
         Self::Planes(Box::new(Planes::new(pools, stays)))
     }
 
-    /// The unit that it picks for any page of its pool if that takes it; `None` where that is not
+    /// The unit that it picks for any page of `pool` if that takes it; `None` where that is not
     /// known beforehand.
     #[inline]
-    pub fn first_choice(&self) -> Option<PlaneId> {
+    pub fn first_choice(&self, pool: impl FnOnce() -> u32) -> Option<PlaneId> {
         match self {
             Self::Turns(turns) => turns.next_of_single(),
+            Self::Home(_) => Some(PlaneId(pool())),
             Self::Planes(_) | Self::Other(_) => None,
         }
     }
@@ -96,6 +100,7 @@ impl Chooser {
     pub fn has_placed(&mut self, unit: PlaneId) -> bool {
         match self {
             Self::Turns(turns) => turns.has_placed_single(),
+            Self::Home(_) => true,
             Self::Planes(planes) => {
                 planes.has_placed(unit);
                 true
@@ -109,6 +114,7 @@ impl Chooser {
     pub fn pick(&mut self, page: Fresh, units: &mut impl Units) -> Option<PlaneId> {
         match self {
             Self::Turns(turns) => turns.pick_of(page, units),
+            Self::Home(home) => home.pick_of(page, units),
             Self::Planes(planes) => planes.pick_of(page, units),
             Self::Other(alloc) => alloc.pick(page, units),
         }
@@ -119,6 +125,7 @@ impl Chooser {
     pub fn placed(&mut self, unit: PlaneId, units: &mut impl Units) {
         match self {
             Self::Turns(turns) => turns.placed_in(unit, units),
+            Self::Home(_) => {}
             Self::Planes(planes) => planes.has_placed(unit),
             Self::Other(alloc) => alloc.placed(unit, units),
         }
@@ -137,6 +144,7 @@ impl Chooser {
     fn as_allocator(&self) -> &dyn Allocator {
         match self {
             Self::Turns(turns) => &**turns,
+            Self::Home(home) => home,
             Self::Planes(planes) => &**planes,
             Self::Other(alloc) => &**alloc,
         }
@@ -147,6 +155,7 @@ impl Object for Chooser {
     fn object(&self) -> Option<&dyn Persist> {
         match self {
             Self::Turns(turns) => Some(&**turns),
+            Self::Home(home) => Some(home),
             Self::Planes(planes) => Some(&**planes),
             Self::Other(alloc) => Some(&**alloc),
         }
@@ -155,6 +164,7 @@ impl Object for Chooser {
     fn object_mut(&mut self) -> Option<&mut dyn Persist> {
         match self {
             Self::Turns(turns) => Some(&mut **turns),
+            Self::Home(home) => Some(home),
             Self::Planes(planes) => Some(&mut **planes),
             Self::Other(alloc) => Some(&mut **alloc),
         }

@@ -2,13 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::support::divide::Divisor;
 use crate::support::ids::{Lpn, PlaneId};
 
 /// Groups of units. Each page has a pool; a unit belongs to one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pools {
-    /// Consecutive pages of one pool.
+    /// Consecutive pages of one pool, and what divides by them and by the pools.
     stripe: u32,
+    by_stripe: Divisor,
+    by_pools: Divisor,
     /// The pool of each stripe in turn; each pool comes once.
     turns: Vec<u32>,
     of_unit: Vec<u32>,
@@ -17,14 +20,19 @@ pub struct Pools {
 impl Pools {
     /// All `units` in one pool.
     pub fn one(units: u32) -> Self {
-        Self { stripe: 1, turns: vec![0], of_unit: vec![0; units as usize] }
+        Self::of(vec![0; units as usize], vec![0], 1)
     }
 
     /// Unit `u` is in pool `u % pools`; stripes of so many pages go to the pools in the order
     /// `turns`.
     pub fn new(units: u32, turns: Vec<u32>, stripe: u32) -> Self {
         let pools = turns.len() as u32;
-        Self { stripe, turns, of_unit: (0..units).map(|unit| unit % pools).collect() }
+        Self::of((0..units).map(|unit| unit % pools).collect(), turns, stripe)
+    }
+
+    fn of(of_unit: Vec<u32>, turns: Vec<u32>, stripe: u32) -> Self {
+        let (by_stripe, by_pools) = (Divisor::new(stripe.into()), Divisor::new(turns.len() as u64));
+        Self { stripe, by_stripe, by_pools, turns, of_unit }
     }
 
     /// Pools.
@@ -39,7 +47,8 @@ impl Pools {
         if self.turns.len() == 1 {
             0
         } else {
-            self.turns[lpn.block(self.stripe).index() % self.turns.len()]
+            let (stripe, _) = self.by_stripe.split(lpn.0.into());
+            self.turns[self.by_pools.split(stripe).1 as usize]
         }
     }
 

@@ -1,8 +1,7 @@
-//! Fresh pages of the host where little is to be asked: units take turns, and each has one open
-//! block for them, a page of which is a program. So it is on most drives, and mostly.
+//! Fresh pages of the host where little is to be asked: units take turns, or a page's number says
+//! which one it goes to, and each has one open block for them, a page of which is a program. So it is on most drives, and mostly.
 
 use super::{DATA, Limits, Store};
-use crate::ftl::alloc::Chooser;
 use crate::ftl::context::{After, Cx, PageOut, Place};
 use crate::nand::{Geometry, JoinId};
 use crate::support::ids::{BlockId, Ppn};
@@ -26,7 +25,8 @@ impl Store {
         if !self.simple {
             return None;
         }
-        let unit = self.alloc.as_ref().and_then(Chooser::first_choice)?;
+        let pool = || self.pools.of_page(out.lpn);
+        let unit = self.alloc.as_ref().and_then(|alloc| alloc.first_choice(pool))?;
         let write_point = self.write_point(unit, DATA, false);
         if self.open[write_point].block.is_none() || !self.has_share(unit) {
             return None;
