@@ -32,47 +32,58 @@ pub struct Clocks {
 const ROWS: usize = 4;
 
 /// Clocks, the earliest first.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Row {
     /// From `begin` to the end.
     entries: Vec<Entry>,
     begin: usize,
+    /// The first one, or [`NOTHING`]; and the last one, or one that all others come after.
+    first: Entry,
+    last: Entry,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { entries: Vec::new(), begin: 0, first: NOTHING, last: BEFORE_ALL }
+    }
 }
 
 impl Row {
-    /// The first one, or [`NOTHING`].
-    #[inline]
-    fn first(&self) -> Entry {
-        self.entries.get(self.begin).copied().unwrap_or(NOTHING)
-    }
-
-    /// Whether an entry may come last. What has left an empty row went off before.
-    #[inline]
-    fn ends_with(&self, entry: Entry) -> bool {
-        self.entries.last().is_none_or(|&last| last.comes_before(entry))
-    }
-
     #[inline]
     fn push(&mut self, entry: Entry) {
         if self.entries.len() == self.entries.capacity() {
             self.forget_those_gone();
         }
         self.entries.push(entry);
+        self.last = entry;
+        if self.begin + 1 == self.entries.len() {
+            self.first = entry;
+        }
     }
 
     /// The first one leaves.
     #[inline]
     fn pop(&mut self) {
         self.begin += 1;
-        if self.begin == self.entries.len() {
-            self.clear();
+        match self.entries.get(self.begin) {
+            Some(&first) => self.first = first,
+            None => self.clear(),
         }
     }
 
     #[inline]
     fn clear(&mut self) {
         self.entries.clear();
-        self.begin = 0;
+        (self.begin, self.first, self.last) = (0, NOTHING, BEFORE_ALL);
+    }
+
+    /// Entries have come in or left anywhere.
+    fn look(&mut self) {
+        match self.entries[self.begin..] {
+            [] => self.clear(),
+            [first] => (self.first, self.last) = (first, first),
+            [first, .., last] => (self.first, self.last) = (first, last),
+        }
     }
 
     /// Those that went off leave the front. There is room for more than twice as many as there can
@@ -96,9 +107,7 @@ impl Row {
         let is_here = self.entries.get(place).is_some_and(|one| *one == entry);
         if is_here {
             self.entries.remove(place);
-            if self.begin == self.entries.len() {
-                self.clear();
-            }
+            self.look();
         }
         is_here
     }
@@ -116,10 +125,10 @@ impl Entry {
     fn comes_before(self, other: Self) -> bool {
         self.time < other.time || (self.time == other.time && self.clock < other.clock)
     }
-
 }
 
 const NOTHING: Entry = Entry { time: NEVER, clock: 0 };
+const BEFORE_ALL: Entry = Entry { time: 0, clock: 0 };
 
 impl Clocks {
     /// `len` clocks.
@@ -189,18 +198,19 @@ impl Clocks {
         }
         if time != NEVER {
             let entry = Entry { time, clock: i };
-            match self.rows.iter_mut().find(|row| row.ends_with(entry)) {
+            let mut rows = self.rows.iter_mut();
+            match rows.find(|row| row.last.comes_before(entry)) {
                 Some(row) => row.push(entry),
                 None => self.put_in(entry),
             }
         }
-        (self.first, self.first_row) = (self.rows[0].first(), 0);
+        let (mut first, mut first_row) = (self.rows[0].first, 0);
         for (number, row) in (1..).zip(&self.rows[1..]) {
-            let first = row.first();
-            if first.comes_before(self.first) {
-                (self.first, self.first_row) = (first, number);
+            if row.first.comes_before(first) {
+                (first, first_row) = (row.first, number);
             }
         }
+        (self.first, self.first_row) = (first, first_row);
     }
 
     /// A clock that is not the first one is set anew.
@@ -219,6 +229,7 @@ impl Clocks {
         }
         let place = row.place_of(entry);
         row.entries.insert(place, entry);
+        row.look();
     }
 }
 

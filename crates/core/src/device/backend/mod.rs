@@ -80,6 +80,7 @@ macro_rules! cx {
             timed: $backend.timed,
             instant: false,
             at_once: false,
+            told: 0,
             copy_back: $backend.copy_back,
             own: $own,
             group: $backend.group,
@@ -267,16 +268,17 @@ impl Backend {
     }
 
     /// The same for one page, whose program begins at once ([`Self::issues_at_once`]), or has been
-    /// where there is no time.
+    /// where there is no time. Says, too, of how many operations the end is told, if `own` is a tag.
     #[inline]
-    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> Single {
+    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> (Single, u32) {
         let mut cx = cx!(self, plan, own);
         cx.at_once = cx.timed;
         let taken = self.mapping.write_one(&mut cx, page);
+        let told = cx.told;
         if matches!(taken, Single::Taken | Single::TakenAndAsks) {
             self.collection.note_progress();
         }
-        taken
+        (taken, told)
     }
 
     /// The same for pages of a group that were parked, the first of them `tried` or not.

@@ -56,11 +56,7 @@ impl Device {
 
     /// Takes the next request, which asks for this page.
     #[inline(always)]
-    pub(super) fn submit_past(
-        &mut self,
-        request: &Request,
-        lpn: Lpn,
-    ) -> Result<Went, DeviceError> {
+    pub(super) fn submit_past(&mut self, request: &Request, lpn: Lpn) -> Result<Went, DeviceError> {
         self.backend.note_progress();
         let arrival = self.arrival_of(request)?;
         let (admission, id) = self.enter_in_turn(request, arrival)?;
@@ -72,13 +68,17 @@ impl Device {
             let number = self.backend.counters().submitted - 1;
             self.backend.begin_group(number << 1);
             let page = PageOut::host(lpn);
-            let taken = self.backend.write_at_once(own, page);
+            let (taken, told) = self.backend.write_at_once(own, page);
             if taken == Single::NotAlone {
                 went = self.submit_through(id, request)?;
             } else {
                 self.backend.count().pages_written += 1;
                 self.requests.bypass(id);
                 self.note_bypassed();
+                // One of them is what it waits for already, or, parked, that it has been issued.
+                for _ in u32::from(taken != Single::NoRoom)..told {
+                    self.requests.add_condition(id);
+                }
                 let done = match taken {
                     Single::Taken => Ok(()),
                     Single::NoRoom => self.park_past(id, number, own, page),
@@ -149,6 +149,10 @@ impl Device {
             self.backend.count().pages_read += 1;
             let id = self.requests.untimed();
             self.read_page(id, lpn, (lpn, 1), false);
+            // To read the map a mapping may have had to write a part of it.
+            if std::mem::take(&mut self.pipeline.current.read_map) {
+                self.collect_past()?;
+            }
         } else {
             self.backend.count().pages_written += 1;
             self.write_one_past(lpn)?;
@@ -164,7 +168,7 @@ impl Device {
         let number = self.backend.counters().submitted - 1;
         self.backend.begin_group(number << 1);
         let page = PageOut::host(lpn);
-        match self.backend.write_at_once(NOBODY, page) {
+        match self.backend.write_at_once(NOBODY, page).0 {
             Single::Taken => return Ok(()),
             Single::TakenAndAsks => {}
             Single::NoRoom | Single::NotAlone => self.write_past_later(number, NOBODY, page)?,

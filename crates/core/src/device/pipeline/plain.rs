@@ -271,7 +271,7 @@ impl Device {
     /// One page is written, by a program that begins at once.
     #[inline]
     fn write_one(&mut self, own: Waiter, page: PageOut) -> Result<(), DeviceError> {
-        let taken = self.backend.write_at_once(own, page);
+        let (taken, _) = self.backend.write_at_once(own, page);
         if matches!(taken, Single::Taken | Single::TakenAndAsks) {
             return Ok(());
         }

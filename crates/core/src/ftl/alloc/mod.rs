@@ -114,7 +114,7 @@ impl Chooser {
     pub fn pick(&mut self, page: Fresh, units: &mut impl Units) -> Option<PlaneId> {
         match self {
             Self::Turns(turns) => turns.pick_of(page, units),
-            Self::Home(home) => home.pick_of(page, units),
+            Self::Home(_) => Static::pick_of(page, units),
             Self::Planes(planes) => planes.pick_of(page, units),
             Self::Other(alloc) => alloc.pick(page, units),
         }

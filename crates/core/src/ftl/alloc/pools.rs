@@ -10,8 +10,8 @@ use crate::support::ids::{Lpn, PlaneId};
 pub struct Pools {
     /// Consecutive pages of one pool, and what divides by them and by the pools.
     stripe: u32,
-    by_stripe: Divisor,
-    by_pools: Divisor,
+    by_length: Divisor,
+    by_count: Divisor,
     /// The pool of each stripe in turn; each pool comes once.
     turns: Vec<u32>,
     of_unit: Vec<u32>,
@@ -31,8 +31,8 @@ impl Pools {
     }
 
     fn of(of_unit: Vec<u32>, turns: Vec<u32>, stripe: u32) -> Self {
-        let (by_stripe, by_pools) = (Divisor::new(stripe.into()), Divisor::new(turns.len() as u64));
-        Self { stripe, by_stripe, by_pools, turns, of_unit }
+        let (by_length, by_count) = (Divisor::new(stripe.into()), Divisor::new(turns.len() as u64));
+        Self { stripe, by_length, by_count, turns, of_unit }
     }
 
     /// Pools.
@@ -47,8 +47,8 @@ impl Pools {
         if self.turns.len() == 1 {
             0
         } else {
-            let (stripe, _) = self.by_stripe.split(lpn.0.into());
-            self.turns[self.by_pools.split(stripe).1 as usize]
+            let (stripe, _) = self.by_length.split(lpn.0.into());
+            self.turns[self.by_count.split(stripe).1 as usize]
         }
     }
 

@@ -117,11 +117,7 @@ pub struct Static;
 impl Static {
     /// [`Allocator::pick`] among any units.
     #[inline]
-    pub(super) fn pick_of(
-        &self,
-        page: Fresh,
-        units: &mut (impl Units + ?Sized),
-    ) -> Option<PlaneId> {
+    pub(super) fn pick_of(page: Fresh, units: &mut (impl Units + ?Sized)) -> Option<PlaneId> {
         let unit = PlaneId(page.pool);
         units.takes(unit).then_some(unit)
     }
@@ -129,7 +125,7 @@ impl Static {
 
 impl Allocator for Static {
     fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
-        self.pick_of(page, units)
+        Self::pick_of(page, units)
     }
 
     #[inline]

@@ -367,7 +367,11 @@ impl BlockScheme for Bast {
         if log.next >= blocks.ppb() || fills || self.config.first_write == FirstWrite::Direct {
             return false;
         }
-        blocks.program_alone(cx, Place { block: log.block, page: log.next, label: log.label }, page);
+        blocks.program_alone(
+            cx,
+            Place { block: log.block, page: log.next, label: log.label },
+            page,
+        );
         log.next += 1;
         if self.config.victim == LogVictim::Lru {
             self.order.touch(&mut self.links, index);

@@ -133,8 +133,10 @@ pub struct Cx<'a> {
     pub copy_back: bool,
     /// What is planned takes no time.
     pub instant: bool,
-    /// What is planned is one operation that waits for nothing else of a plan: it begins at once.
+    /// What is planned waits for nothing else of a plan: it begins at once.
     pub at_once: bool,
+    /// Operations begun at once, of the end of each of which a tag is told.
+    pub told: u32,
     /// Who waits.
     pub own: Waiter,
     /// What the pages are written together with: those of one request, or of one eviction, have the
@@ -165,6 +167,7 @@ impl<'a> Cx<'a> {
             copy_back: false,
             instant: false,
             at_once: false,
+            told: 0,
             own,
             group: 0,
             known: JoinId::NONE,
@@ -231,6 +234,7 @@ impl Cx<'_> {
             self.plan.last_read = None;
         }
         if self.at_once {
+            self.told += u32::from(op.waiter.tag().is_some());
             self.engine.issue_any(&op);
         } else if self.timed {
             self.engine.foresee(&op);
@@ -381,6 +385,7 @@ impl Cx<'_> {
         if self.at_once {
             let slots = u32::from(out.slot);
             self.counters.slots_taken += u64::from(slots);
+            self.told += 1;
             return self.engine.issue_one(&FlashOp {
                 guard: after.guard,
                 ordered: after.ordered,

@@ -112,9 +112,16 @@ pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         true
     }
 
-    /// Whether looking the page up, or writing it, takes nothing of the flash for the map now.
+    /// Whether looking the page up takes nothing of the flash for the map now.
     #[inline]
     fn needs_no_map(&self, _lpn: Lpn) -> bool {
+        true
+    }
+
+    /// Whether writing the page takes nothing of the flash for the map now, or no more than a read
+    /// that its program need not come after.
+    #[inline]
+    fn writes_no_map(&self, _lpn: Lpn) -> bool {
         true
     }
 
@@ -265,7 +272,7 @@ impl<S: PageScheme + 'static> PageLevel<S> {
             table.set(lpn, ppn);
             return Single::Taken;
         }
-        if cx.at_once && !scheme.needs_no_map(lpn) {
+        if cx.at_once && !scheme.writes_no_map(lpn) {
             return Single::NotAlone;
         }
         if !scheme.write_map(store, cx, table) || !scheme.before_write(store, cx, table, lpn) {

@@ -173,8 +173,7 @@ impl Blocks {
         let (mut fresh, mut offset) = (fresh, 0);
         let mut cursor = cx.flash.write_ptr(block);
         let base = self.geometry.ppn(block, 0).0;
-        let is_elsewhere =
-            |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
+        let is_elsewhere = |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
         while offset < ppb {
             let stop = fresh.first().map_or(ppb, |out| out.lpn - first);
             let pages = Lpn::indices(&(first + offset..first + stop));
@@ -225,8 +224,7 @@ impl Blocks {
             return (count, count);
         }
         let base = self.geometry.ppn(at.block, 0).0;
-        let is_elsewhere =
-            |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
+        let is_elsewhere = |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
         let mut pieces = std::mem::take(&mut self.pieces);
         let (mut next, mut copied) = (0, 0);
         loop {

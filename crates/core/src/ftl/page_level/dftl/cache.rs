@@ -113,7 +113,9 @@ impl Cache {
         let list = if self.probation.is_empty() { &self.protected } else { &self.probation };
         let goes = list.iter_back(&self.links).take(if self.room() > 0 { 0 } else { pages.len() });
         let goes = goes.map(|entry_at| self.lpn[entry_at as usize]);
-        std::hint::black_box(pages.iter().copied().chain(goes).fold(0, |all, lpn| all ^ known(lpn)));
+        std::hint::black_box(
+            pages.iter().copied().chain(goes).fold(0, |all, lpn| all ^ known(lpn)),
+        );
     }
 
     /// Whether the entry of `lpn` is held.

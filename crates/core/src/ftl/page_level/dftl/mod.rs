@@ -326,10 +326,15 @@ impl PageScheme for Dftl {
 
     #[inline]
     fn needs_no_map(&self, lpn: Lpn) -> bool {
-        let is_new = || {
-            self.cache.room() > 0 && !self.directory.is_stored(self.directory.page_of(lpn))
-        };
-        !self.directory.has_due() && (self.cache.holds(lpn) || is_new())
+        let is_new = || !self.directory.is_stored(self.directory.page_of(lpn));
+        self.cache.holds(lpn) || (self.cache.room() > 0 && is_new())
+    }
+
+    #[inline]
+    fn writes_no_map(&self, lpn: Lpn) -> bool {
+        let goes = || self.cache.victim().filter(|_| self.cache.room() == 0);
+        !self.directory.has_due()
+            && (self.cache.holds(lpn) || goes().is_none_or(|victim| !self.cache.is_dirty(victim)))
     }
 
     fn fetch(&self, pages: &[Lpn]) {

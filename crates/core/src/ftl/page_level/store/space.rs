@@ -160,8 +160,7 @@ impl Store {
     pub(in crate::ftl) fn gains(&self, unit: PlaneId) -> bool {
         self.together(unit).any(|unit| {
             let least = self.units[unit.index()].closed.least();
-            least.is_some_and(|valid| u32::from(valid) < self.data_pages())
-                || self.rest_gains(unit)
+            least.is_some_and(|valid| u32::from(valid) < self.data_pages()) || self.rest_gains(unit)
         })
     }
 
