@@ -68,6 +68,11 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether there are pages that it takes so, and not only reads of single pages.
+    fn writes_alone(&self) -> bool {
+        self.takes_single_pages()
+    }
+
     /// The host is going to use these pages: what is known of them is read from memory, all at
     /// once, so that requests do not wait for one after the other. Changes nothing.
     fn fetch(&self, _pages: &[Lpn]) {}

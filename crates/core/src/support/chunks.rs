@@ -137,6 +137,9 @@ impl<T: Copy, const PART: usize> Chunks<T, PART> {
 pub fn first<T: Copy>(all: &[T], is: impl Fn(T) -> bool) -> Option<usize> {
     let mut start = 0;
     for some in all.chunks(TOGETHER) {
+        if is(some[0]) {
+            return Some(start);
+        }
         if some.iter().fold(false, |any, &one| any | is(one)) {
             return some.iter().position(|&one| is(one)).map(|at| start + at);
         }

@@ -29,7 +29,7 @@ pub struct Clocks {
 }
 
 /// Rows of many clocks.
-const ROWS: usize = 4;
+const ROWS: usize = 3;
 
 /// Clocks, the earliest first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -198,19 +198,25 @@ impl Clocks {
         }
         if time != NEVER {
             let entry = Entry { time, clock: i };
-            let mut rows = self.rows.iter_mut();
-            match rows.find(|row| row.last.comes_before(entry)) {
-                Some(row) => row.push(entry),
-                None => self.put_in(entry),
+            let [one, two, three] = &mut self.rows;
+            if one.last.comes_before(entry) {
+                one.push(entry);
+            } else if two.last.comes_before(entry) {
+                two.push(entry);
+            } else if three.last.comes_before(entry) {
+                three.push(entry);
+            } else {
+                self.put_in(entry);
             }
         }
-        let (mut first, mut first_row) = (self.rows[0].first, 0);
-        for (number, row) in (1..).zip(&self.rows[1..]) {
-            if row.first.comes_before(first) {
-                (first, first_row) = (row.first, number);
-            }
+        let [one, two, three] = &self.rows;
+        (self.first, self.first_row) = (one.first, 0);
+        if two.first.comes_before(self.first) {
+            (self.first, self.first_row) = (two.first, 1);
         }
-        (self.first, self.first_row) = (first, first_row);
+        if three.first.comes_before(self.first) {
+            (self.first, self.first_row) = (three.first, 2);
+        }
     }
 
     /// A clock that is not the first one is set anew.

@@ -62,11 +62,13 @@ pub(super) struct Backend {
     takes_one_program: bool,
     /// It does so with some pages, and tells which.
     takes_single_pages: bool,
+    writes_alone: bool,
 }
 
 crate::persist!(Backend {
     flash, engine, counters, plan, job_plan, group, collection, timed, copy_back, watches_reads,
     places_pages, takes_one_program, takes_single_pages,
+    writes_alone,
 } objects { mapping });
 
 /// Lends the parts of a backend to its mapping.
@@ -107,6 +109,7 @@ impl Backend {
         let places_pages = advice.is_some_and(Advice::places_pages);
         let takes_one_program = mapping.takes_one_program();
         let takes_single_pages = mapping.takes_single_pages();
+        let writes_alone = mapping.writes_alone();
         Self {
             flash,
             engine,
@@ -122,6 +125,7 @@ impl Backend {
             places_pages,
             takes_one_program,
             takes_single_pages,
+            writes_alone,
         }
     }
 
@@ -206,6 +210,12 @@ impl Backend {
     #[inline]
     pub fn takes_single_pages(&self) -> bool {
         self.takes_single_pages
+    }
+
+    /// Whether there are pages that it writes so.
+    #[inline]
+    pub fn writes_alone(&self) -> bool {
+        self.writes_alone
     }
 
     /// Whether nothing follows from the end of an operation but for those who wait for it: no idle

@@ -62,7 +62,7 @@ impl Device {
         let (admission, id) = self.enter_in_turn(request, arrival)?;
         self.observers.note_admission(&admission);
         let mut went = Went::Past;
-        if request.op == Op::Write {
+        if request.op == Op::Write && self.backend.writes_alone() {
             // The condition with which it was admitted is the end of its program.
             let own = Waiter::Writes(JoinId::of_tag(Tag::Request(id).bits()));
             let number = self.backend.counters().submitted - 1;
@@ -90,7 +90,7 @@ impl Device {
                     return done.map(|()| went);
                 }
             }
-        } else if self.backend.finds_alone(lpn) {
+        } else if request.op == Op::Read && self.backend.finds_alone(lpn) {
             self.backend.count().pages_read += 1;
             self.read_page_past(id, lpn);
             // It has been issued.
@@ -109,7 +109,6 @@ impl Device {
     /// written.
     #[inline(never)]
     fn submit_through(&mut self, id: RequestId, request: &Request) -> Result<Went, DeviceError> {
-        self.observers.tell_sums();
         let number = self.backend.counters().submitted - 1;
         if !self.serve_timed_plainly(id, request, number)? {
             self.serve(id, request)?;

@@ -359,6 +359,8 @@ impl BlockScheme for Bast {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
     fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
         let (lbn, _) = blocks.split(page.lpn);
         let index = self.log_of[lbn.index()];

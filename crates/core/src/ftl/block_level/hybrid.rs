@@ -109,6 +109,8 @@ impl BlockScheme for Hybrid {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
     fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
         let (lbn, _) = blocks.split(page.lpn);
         let block = blocks.data[lbn.index()];

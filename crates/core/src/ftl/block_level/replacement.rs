@@ -229,6 +229,8 @@ impl BlockScheme for Replacement {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
     fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
         let (lbn, offset) = blocks.split(page.lpn);
         let Some(block) = self.slot(blocks, cx.flash, page.lpn) else { return false };

@@ -135,26 +135,30 @@ impl Blocks {
     pub fn can_complete(&self, flash: &Flash, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
         let base = self.geometry.ppn(block, 0);
-        let mut offset = 0;
-        self.last.range(Lpn::indices(&lbn.range(ppb))).all(|&word| {
-            offset += 1;
-            let offset = offset - 1;
-            word == NONE
-                || Ppn(word) == base + offset
+        let Range { start, end } = Lpn::indices(&lbn.range(ppb));
+        let mut next = start;
+        while let Some(at) = self.last.first(next..end, |word| word != NONE) {
+            let (word, offset) = (self.last[at], (at - start) as u32);
+            let fits = Ppn(word) == base + offset
                 || if self.lies(word).0 == block {
                     word & DEAD != 0
                 } else {
                     flash.accepts(block, offset)
-                }
-        })
+                };
+            if !fits {
+                return false;
+            }
+            next = at + 1;
+        }
+        true
     }
 
     /// Whether a page of `lbn`, live or trimmed, has its last word outside `block`.
     pub fn has_more(&self, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
         let base = self.geometry.ppn(block, 0).0;
-        let mut words = self.last.range(Lpn::indices(&lbn.range(ppb)));
-        words.any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
+        let is_elsewhere = |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
+        self.last.first(Lpn::indices(&lbn.range(ppb)), is_elsewhere).is_some()
     }
 
     /// Makes `block` the data block of `lbn`: copies the newest version of each page that lies

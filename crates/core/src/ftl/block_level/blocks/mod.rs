@@ -128,6 +128,12 @@ impl Blocks {
         self.geometry.split(Ppn(word & !DEAD))
     }
 
+    /// The last word on a page, to have it in the cache.
+    #[inline]
+    fn word(&self, lpn: Lpn) -> u32 {
+        self.last[lpn.index()]
+    }
+
     /// Where a page lies, or `None` if it was never written or has been trimmed.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {

@@ -28,6 +28,9 @@ pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         waits: JoinId,
     ) -> usize;
 
+    /// It writes some pages alone.
+    const WRITES_ALONE: bool = false;
+
     /// Writes a page by one program, which begins at once, and nothing else; `false` where more has
     /// to be planned, or may have to: then nothing has happened.
     fn write_alone(&mut self, _blocks: &mut Blocks, _cx: &mut Cx<'_>, _page: PageOut) -> bool {
@@ -172,6 +175,15 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
 
     fn takes_single_pages(&self) -> bool {
         true
+    }
+
+    fn writes_alone(&self) -> bool {
+        S::WRITES_ALONE
+    }
+
+    fn fetch(&self, pages: &[Lpn]) {
+        let word = |&lpn: &Lpn| self.blocks.word(self.blocks.striping.placed(lpn));
+        std::hint::black_box(pages.iter().map(word).fold(0, |all, word| all ^ word));
     }
 
     fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Single {

@@ -362,6 +362,8 @@ impl BlockScheme for Fast {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
     /// To the random log block that is open, if it has room.
     fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
         let (lbn, offset) = blocks.split(page.lpn);

@@ -25,8 +25,10 @@ impl Store {
         if !self.simple {
             return None;
         }
-        let pool = || self.pools.of_page(out.lpn);
-        let unit = self.alloc.as_ref().and_then(|alloc| alloc.first_choice(pool))?;
+        let unit = match &self.alloc {
+            Some(alloc) => alloc.first_choice(|| self.pools.of_page(out.lpn))?,
+            None => return None,
+        };
         let write_point = self.write_point(unit, DATA, false);
         if self.open[write_point].block.is_none() || !self.has_share(unit) {
             return None;
@@ -47,8 +49,10 @@ impl Store {
             self.close_point(cx, (unit, DATA), false, write_point);
         }
         self.history.now += 1;
-        let has_placed = self.alloc.as_mut().map(|alloc| alloc.has_placed(unit));
-        debug_assert_eq!(has_placed, Some(true), "who has a first choice need not be told");
+        if let Some(alloc) = &mut self.alloc {
+            let has_placed = alloc.has_placed(unit);
+            debug_assert!(has_placed, "who has a first choice need not be told");
+        }
         Some(self.geometry.ppn(at.block, at.page))
     }
 }

@@ -88,7 +88,8 @@ impl Store {
         old: Option<Ppn>,
     ) -> Option<PlaneId> {
         // Mostly it is told without looking at all units, for which it would have to be taken out.
-        if let Some(unit) = self.alloc.as_ref().and_then(|alloc| alloc.first_choice(|| pool))
+        if let Some(alloc) = &self.alloc
+            && let Some(unit) = alloc.first_choice(|| pool)
             && self.takes(cx.engine, unit, class)
         {
             return Some(unit);
