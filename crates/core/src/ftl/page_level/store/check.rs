@@ -41,9 +41,9 @@ impl Store {
             let (block, page) = self.geometry.split(ppn);
             valid_of[block.index()] += 1;
             let pending = || {
-                self.open
-                    .iter()
-                    .any(|open| open.block == block && page + open.pending() >= open.page)
+                self.open.iter().any(|open| {
+                    open.block == block && page + open.pending.len() as u32 >= open.page
+                })
             };
             if !flash.is_written(block, page) && !pending() {
                 return Err(format!("page store: physical page {ppn} is valid but erased"));

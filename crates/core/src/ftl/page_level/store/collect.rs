@@ -328,7 +328,7 @@ impl Store {
             } else if matches!(job, Job::Clear(_)) && self.costs_reserve(cx, (unit, class), job) {
                 break;
             }
-            let &Open { block, page, .. } = &self.open[write_point];
+            let Open { block, page, .. } = self.open[write_point];
             let ppn = block.page(page + moves.len() as u32, ppb);
             let owner = self.reverse[at];
             self.reverse[ppn.index()] = owner;

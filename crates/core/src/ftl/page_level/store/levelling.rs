@@ -330,7 +330,7 @@ impl Store {
         self.expect_no_more(unit, swap.into);
         let home = self.geometry.unit_of(swap.into);
         let write_point = self.swap_point(home);
-        let &Open { block, page, .. } = &self.open[write_point];
+        let Open { block, page, .. } = self.open[write_point];
         if page > 0 {
             self.class_of_swap(block);
             if !self.limits.one_open {

@@ -137,14 +137,6 @@ struct Open {
     /// Next page.
     page: u32,
     label: Label,
-    /// Its program unit, once one has been begun: what is asked of open blocks most often lies
-    /// close together without.
-    filling: Option<Box<Filling>>,
-}
-
-/// What waits for a program unit to be full.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Filling {
     /// Pages of the program unit that is not full yet.
     pending: Vec<PageOut>,
     /// What is recorded of them, while anything is.
@@ -158,17 +150,6 @@ struct Filling {
 }
 
 impl Open {
-    /// Whether no program unit has been begun that is not full yet.
-    #[inline]
-    fn is_whole(&self) -> bool {
-        self.filling.as_ref().is_none_or(|filling| filling.pending.is_empty())
-    }
-
-    /// Pages of a program unit that is not full yet.
-    fn pending(&self) -> u32 {
-        self.filling.as_ref().map_or(0, |filling| filling.pending.len() as u32)
-    }
-
     /// Page `page` joins the program unit that is being filled, which is programmed once it has
     /// `full` pages.
     fn hold(
@@ -179,22 +160,21 @@ impl Open {
         waits: JoinId,
         full: u32,
     ) {
-        let filling = self.filling.get_or_insert_default();
-        cx.hold(out, &mut filling.stamps);
-        cx.wait_for_unit(out, &mut filling.waiting);
-        cx.feed_unit(waits, &mut filling.fed_by);
-        filling.pending.push(out);
+        cx.hold(out, &mut self.stamps);
+        cx.wait_for_unit(out, &mut self.waiting);
+        cx.feed_unit(waits, &mut self.fed_by);
+        self.pending.push(out);
         if guard != BlockId::NONE {
-            cx.pin(guard, &mut filling.pinned);
+            cx.pin(guard, &mut self.pinned);
         }
-        if filling.pending.len() as u32 == full {
+        if self.pending.len() as u32 == full {
             let at = Place { block: self.block, page: page + 1 - full, label: self.label };
-            let waits = cx.unit_is_fed(filling.fed_by.take());
-            cx.program_held(at, &filling.pending, &filling.stamps, After::join(waits));
-            cx.ends_waiting(filling.waiting.take());
-            filling.pending.clear();
-            filling.stamps.clear();
-            cx.unpin(&mut filling.pinned);
+            let waits = cx.unit_is_fed(self.fed_by.take());
+            cx.program_held(at, &self.pending, &self.stamps, After::join(waits));
+            cx.ends_waiting(self.waiting.take());
+            self.pending.clear();
+            self.stamps.clear();
+            cx.unpin(&mut self.pinned);
         }
     }
 }
@@ -483,7 +463,7 @@ impl Store {
         } else if moved && self.pool.free(unit) == 0 {
             // Only where blocks are lost, by power cuts or wear: another open block has to do.
             let has_room =
-                |&s: &usize| self.open[s].block != BlockId::NONE && self.open[s].is_whole();
+                |&s: &usize| self.open[s].block != BlockId::NONE && self.open[s].pending.is_empty();
             let other = self.write_points(unit).find(has_room)?;
             if class >= self.limits.regions {
                 self.rest.give_up(self.open[other].block);
@@ -582,7 +562,7 @@ impl Store {
             || self.has_part_filled(unit)
             || self.open[self.write_points(unit)]
                 .iter()
-                .any(|open| open.block != BlockId::NONE && open.is_whole())
+                .any(|open| open.block != BlockId::NONE && open.pending.is_empty())
     }
 
     /// Closes an open block if it is full.
@@ -603,7 +583,7 @@ impl Store {
         write_point: usize,
     ) {
         if let Some(discipline) = &self.discipline {
-            let &Open { block, page, label, .. } = &self.open[write_point];
+            let Open { block, page, label, .. } = self.open[write_point];
             discipline.ends_block(cx, Place { block, page, label });
         }
         let block = std::mem::replace(&mut self.open[write_point].block, BlockId::NONE);
@@ -680,10 +660,8 @@ impl Store {
         if unit_pages == 1 {
             let at = Place { block, page, label: open.label };
             cx.program_one(at, out, After { guard, ..After::join(waits) });
-            if let Some(filling) = &mut open.filling
-                && !filling.pinned.is_empty()
-            {
-                cx.unpin(&mut filling.pinned);
+            if !open.pinned.is_empty() {
+                cx.unpin(&mut open.pinned);
             }
         } else {
             open.hold(cx, (page, out), guard, waits, unit_pages);
@@ -702,9 +680,8 @@ impl Store {
         blocks: &[BlockId],
     ) {
         let write_point = self.write_point(unit, class, false);
-        let filling = self.open[write_point].filling.get_or_insert_default();
         for &block in blocks.iter().filter(|&&block| block != BlockId::NONE) {
-            cx.pin(block, &mut filling.pinned);
+            cx.pin(block, &mut self.open[write_point].pinned);
         }
     }
 
@@ -715,7 +692,7 @@ impl Store {
         }
         for unit in self.geometry.all_units() {
             for class in 0..self.limits.classes {
-                while !self.open[self.write_point(unit, class, false)].is_whole() {
+                while !self.open[self.write_point(unit, class, false)].pending.is_empty() {
                     if let Some(ppn) = self.put(
                         cx,
                         (unit, class),

@@ -60,7 +60,7 @@ impl Units for View<'_> {
     #[inline(always)]
     fn offer(&mut self, unit: PlaneId, (home, opened): (PlaneId, u64)) -> Option<Offer> {
         let store = &*self.store;
-        let &Open { block, page, .. } = &store.open[store.write_point(unit, self.class, false)];
+        let Open { block, page, .. } = store.open[store.write_point(unit, self.class, false)];
         let (erased, is_home) = (store.pool.free(unit), home == unit);
         let simply = store.limits.one_open && !store.limits.pools_as_one;
         let has_place = if simply && self.engine.erasing() == 0 {
