@@ -30,11 +30,24 @@ pub enum Single {
     Taken,
     /// The same, and a unit may ask to be collected now.
     TakenAndAsks,
+    /// The same, and a read of the map has begun before its program, of the end of which who waits
+    /// is told, too.
+    TakenWithRead,
     /// Space has to be reclaimed first.
     NoRoom,
+    /// The same, and such a read has begun.
+    NoRoomWithRead,
     /// Its program was to begin at once, and more has to be planned for it, or may have to.
     /// Nothing has happened.
     NotAlone,
+}
+
+impl Single {
+    /// Whether the page has been taken.
+    #[inline]
+    pub fn is_taken(self) -> bool {
+        matches!(self, Self::Taken | Self::TakenAndAsks | Self::TakenWithRead)
+    }
 }
 
 /// A mapping: where each logical page lives, where the next write goes, and how space is won back.

@@ -26,6 +26,8 @@ pub struct Clocks {
     /// The earliest, and the row that it is in.
     first: Entry,
     first_row: u8,
+    /// Some are in other rows than the first.
+    is_spread: bool,
 }
 
 /// Rows of many clocks.
@@ -96,6 +98,17 @@ impl Row {
         self.entries.reserve(self.entries.len().max(8));
     }
 
+    /// An entry that does not come last.
+    #[inline(never)]
+    fn put_in(&mut self, entry: Entry) {
+        if self.entries.len() == self.entries.capacity() {
+            self.forget_those_gone();
+        }
+        let place = self.place_of(entry);
+        self.entries.insert(place, entry);
+        self.look();
+    }
+
     /// Where an entry is, or belongs.
     fn place_of(&self, entry: Entry) -> usize {
         self.begin + self.entries[self.begin..].partition_point(|one| one.comes_before(entry))
@@ -141,6 +154,7 @@ impl Clocks {
             rows: Default::default(),
             first: NOTHING,
             first_row: 0,
+            is_spread: false,
         }
     }
 
@@ -189,16 +203,35 @@ impl Clocks {
     #[inline(never)]
     fn set_of_many(&mut self, i: u32, time: u64) {
         let before = std::mem::replace(&mut self.many[i as usize], time);
+        let entry = Entry { time, clock: i };
+        let row = &mut self.rows[0];
+        if self.is_spread || (before != NEVER && row.first.clock != i) {
+            return self.set_anywhere(before, entry);
+        }
         if before != NEVER {
-            if self.first.clock == i {
-                self.rows[usize::from(self.first_row) % ROWS].pop();
-            } else {
-                self.take_out(Entry { time: before, clock: i });
-            }
+            row.pop();
         }
         if time != NEVER {
-            let entry = Entry { time, clock: i };
-            let [one, two, three] = &mut self.rows;
+            if !row.last.comes_before(entry) {
+                return self.set_anywhere(NEVER, entry);
+            }
+            row.push(entry);
+        }
+        self.first = row.first;
+    }
+
+    /// A clock is set that went off at `before`, where one row is not enough for all.
+    #[inline(never)]
+    fn set_anywhere(&mut self, before: u64, entry: Entry) {
+        if before != NEVER {
+            if self.first.clock == entry.clock {
+                self.rows[usize::from(self.first_row) % ROWS].pop();
+            } else {
+                self.take_out(Entry { time: before, ..entry });
+            }
+        }
+        let [one, two, three] = &mut self.rows;
+        if entry.time != NEVER {
             if one.last.comes_before(entry) {
                 one.push(entry);
             } else if two.last.comes_before(entry) {
@@ -206,10 +239,10 @@ impl Clocks {
             } else if three.last.comes_before(entry) {
                 three.push(entry);
             } else {
-                self.put_in(entry);
+                three.put_in(entry);
             }
         }
-        let [one, two, three] = &self.rows;
+        self.is_spread = two.first.time != NEVER || three.first.time != NEVER;
         (self.first, self.first_row) = (one.first, 0);
         if two.first.comes_before(self.first) {
             (self.first, self.first_row) = (two.first, 1);
@@ -224,18 +257,6 @@ impl Clocks {
     fn take_out(&mut self, entry: Entry) {
         let found = self.rows.iter_mut().any(|row| row.take_out(entry));
         debug_assert!(found, "a clock that is set is in a row");
-    }
-
-    /// A clock that comes last in no row: in between in the last one.
-    #[inline(never)]
-    fn put_in(&mut self, entry: Entry) {
-        let row = &mut self.rows[ROWS - 1];
-        if row.entries.len() == row.entries.capacity() {
-            row.forget_those_gone();
-        }
-        let place = row.place_of(entry);
-        row.entries.insert(place, entry);
-        row.look();
     }
 }
 

@@ -278,17 +278,16 @@ impl Backend {
     }
 
     /// The same for one page, whose program begins at once ([`Self::issues_at_once`]), or has been
-    /// where there is no time. Says, too, of how many operations the end is told, if `own` is a tag.
+    /// where there is no time.
     #[inline]
-    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> (Single, u32) {
+    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> Single {
         let mut cx = cx!(self, plan, own);
         cx.at_once = cx.timed;
         let taken = self.mapping.write_one(&mut cx, page);
-        let told = cx.told;
-        if matches!(taken, Single::Taken | Single::TakenAndAsks) {
+        if taken.is_taken() {
             self.collection.note_progress();
         }
-        (taken, told)
+        taken
     }
 
     /// The same for pages of a group that were parked, the first of them `tried` or not.

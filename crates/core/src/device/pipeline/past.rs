@@ -12,15 +12,6 @@ use crate::host::{Op, Request};
 use crate::nand::JoinId;
 use crate::support::ids::{Lpn, RequestId};
 
-/// Which way a request has taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Went {
-    /// That of single pages.
-    Past,
-    /// That of all.
-    Through,
-}
-
 impl Device {
     /// Whether the next single pages go past the buffer, of which nobody is told, and nothing comes
     /// of their operations but for those who wait for them. `plain`: there is no time, and nobody is
@@ -56,39 +47,25 @@ impl Device {
 
     /// Takes the next request, which asks for this page.
     #[inline(always)]
-    pub(super) fn submit_past(&mut self, request: &Request, lpn: Lpn) -> Result<Went, DeviceError> {
+    pub(super) fn submit_past(&mut self, request: &Request, lpn: Lpn) -> Result<(), DeviceError> {
         self.backend.note_progress();
         let arrival = self.arrival_of(request)?;
         let (admission, id) = self.enter_in_turn(request, arrival)?;
         self.observers.note_admission(&admission);
-        let mut went = Went::Past;
         if request.op == Op::Write && self.backend.writes_alone() {
             // The condition with which it was admitted is the end of its program.
-            let own = Waiter::Writes(JoinId::of_tag(Tag::Request(id).bits()));
+            let own = Self::own_program(id);
             let number = self.backend.counters().submitted - 1;
             self.backend.begin_group(number << 1);
             let page = PageOut::host(lpn);
-            let (taken, told) = self.backend.write_at_once(own, page);
-            if taken == Single::NotAlone {
-                went = self.submit_through(id, request)?;
-            } else {
+            let taken = self.backend.write_at_once(own, page);
+            if taken != Single::NotAlone {
                 self.backend.count().pages_written += 1;
                 self.requests.bypass(id);
                 self.note_bypassed();
-                // One of them is what it waits for already, or, parked, that it has been issued.
-                for _ in u32::from(taken != Single::NoRoom)..told {
-                    self.requests.add_condition(id);
-                }
-                let done = match taken {
-                    Single::Taken => Ok(()),
-                    Single::NoRoom => self.park_past(id, number, own, page),
-                    Single::TakenAndAsks | Single::NotAlone => self.collect_past(),
-                };
-                if done.is_err() {
-                    // The run ends before it has been issued: it is not answered.
-                    self.requests.add_condition(id);
-                    return done.map(|()| went);
-                }
+            }
+            if taken != Single::Taken {
+                self.write_past_otherwise(id, request, page, taken)?;
             }
         } else if request.op == Op::Read && self.backend.finds_alone(lpn) {
             self.backend.count().pages_read += 1;
@@ -96,38 +73,55 @@ impl Device {
             // It has been issued.
             self.condition_met(id);
         } else {
-            went = self.submit_through(id, request)?;
+            self.submit_through(id, request)?;
         }
         self.has_served();
-        if self.backend.flash().violation().is_some() {
-            self.check_faults()?;
+        if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
+    }
+
+    /// A page of a request is not just one program, or more follows from it.
+    #[inline(never)]
+    fn write_past_otherwise(
+        &mut self,
+        id: RequestId,
+        request: &Request,
+        page: PageOut,
+        taken: Single,
+    ) -> Result<(), DeviceError> {
+        if matches!(taken, Single::TakenWithRead | Single::NoRoomWithRead) {
+            self.requests.add_condition(id);
         }
-        Ok(went)
+        let done = match taken {
+            Single::NotAlone => return self.submit_through(id, request),
+            Single::NoRoom | Single::NoRoomWithRead => self.park_past(id, page),
+            Single::Taken | Single::TakenAndAsks | Single::TakenWithRead => self.collect_past(),
+        };
+        if done.is_err() {
+            // The run ends before it has been issued: it is not answered.
+            self.requests.add_condition(id);
+        }
+        done
     }
 
     /// A request that has been admitted goes the way of all: more than its page has to be read or
-    /// written.
+    /// written. Nothing comes of that which others of its kind would have to ask for again, but
+    /// that it may wait for room.
     #[inline(never)]
-    fn submit_through(&mut self, id: RequestId, request: &Request) -> Result<Went, DeviceError> {
+    fn submit_through(&mut self, id: RequestId, request: &Request) -> Result<(), DeviceError> {
         let number = self.backend.counters().submitted - 1;
         if !self.serve_timed_plainly(id, request, number)? {
             self.serve(id, request)?;
         }
         self.finish_issue(id);
-        Ok(Went::Through)
+        Ok(())
     }
 
     /// There is no room for the page of a request now.
     #[cold]
-    fn park_past(
-        &mut self,
-        id: RequestId,
-        number: u64,
-        own: Waiter,
-        page: PageOut,
-    ) -> Result<(), DeviceError> {
+    fn park_past(&mut self, id: RequestId, page: PageOut) -> Result<(), DeviceError> {
+        let number = self.backend.counters().submitted - 1;
         if self.backend.takes_one_program() {
-            self.write_past_later(number, own, page)?;
+            self.write_past_later(number, Self::own_program(id), page)?;
             return self.collect_past();
         }
         // More may be planned for the page when there is room.
@@ -136,6 +130,12 @@ impl Device {
         self.start_jobs()?;
         self.finish_issue(id);
         Ok(())
+    }
+
+    /// A request waits for the end of one program, which is told to it.
+    #[inline]
+    fn own_program(id: RequestId) -> Waiter {
+        Waiter::Writes(JoinId::of_tag(Tag::Request(id).bits()))
     }
 
     /// The same without time: it is answered at once.
@@ -167,10 +167,12 @@ impl Device {
         let number = self.backend.counters().submitted - 1;
         self.backend.begin_group(number << 1);
         let page = PageOut::host(lpn);
-        match self.backend.write_at_once(NOBODY, page).0 {
+        match self.backend.write_at_once(NOBODY, page) {
             Single::Taken => return Ok(()),
-            Single::TakenAndAsks => {}
-            Single::NoRoom | Single::NotAlone => self.write_past_later(number, NOBODY, page)?,
+            Single::TakenAndAsks | Single::TakenWithRead => {}
+            Single::NoRoom | Single::NoRoomWithRead | Single::NotAlone => {
+                self.write_past_later(number, NOBODY, page)?;
+            }
         }
         self.collect_past()
     }

@@ -5,7 +5,6 @@
 //! without time, where a request has been answered once it has been served, many are taken in one
 //! call.
 
-use super::past::Went;
 use super::serve::Below;
 use crate::buffer::{Action, Answer, Eviction, Outcome, Span};
 use crate::config::WriteBack;
@@ -39,12 +38,11 @@ impl Device {
                 let served = match single {
                     Some(lpn) if plain => self.do_past(request, lpn),
                     Some(lpn) => {
-                        let goes_on = self.submit_past(request, lpn);
+                        let served = self.submit_past(request, lpn);
                         // Whatever comes after a write that waits for room asks whether it has to
                         // wait, too.
-                        past = !self.pipeline.has_parked()
-                            && (matches!(goes_on, Ok(Went::Past)) || self.goes_past(false));
-                        goes_on.map(|_| ())
+                        past = !self.pipeline.has_parked();
+                        served
                     }
                     None => {
                         self.observers.tell_sums();
@@ -92,7 +90,7 @@ impl Device {
     }
 
     /// Serves a request with time, of which `number` have come before it, if it is a plain one.
-    #[inline]
+    #[inline(always)]
     pub(in crate::device) fn serve_timed_plainly(
         &mut self,
         id: RequestId,
@@ -271,16 +269,16 @@ impl Device {
     /// One page is written, by a program that begins at once.
     #[inline]
     fn write_one(&mut self, own: Waiter, page: PageOut) -> Result<(), DeviceError> {
-        let (taken, _) = self.backend.write_at_once(own, page);
-        if matches!(taken, Single::Taken | Single::TakenAndAsks) {
+        let taken = self.backend.write_at_once(own, page);
+        if taken.is_taken() {
             return Ok(());
         }
         self.pipeline.batch.clear();
         self.pipeline.batch.push(page);
-        if taken == Single::NoRoom {
-            self.write_rest(0, own, JoinId::NONE)
-        } else {
+        if taken == Single::NotAlone {
             self.write_batch(own, JoinId::NONE)
+        } else {
+            self.write_rest(0, own, JoinId::NONE)
         }
     }
 

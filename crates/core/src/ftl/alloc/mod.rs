@@ -86,7 +86,7 @@ impl Chooser {
 
     /// The unit that it picks for any page of `pool` if that takes it; `None` where that is not
     /// known beforehand.
-    #[inline]
+    #[inline(always)]
     pub fn first_choice(&self, pool: impl FnOnce() -> u32) -> Option<PlaneId> {
         match self {
             Self::Turns(turns) => turns.next_of_single(),
@@ -96,7 +96,7 @@ impl Chooser {
     }
 
     /// [`Self::placed`], where that asks nothing of the units; else `false`.
-    #[inline]
+    #[inline(always)]
     pub fn has_placed(&mut self, unit: PlaneId) -> bool {
         match self {
             Self::Turns(turns) => turns.has_placed_single(),

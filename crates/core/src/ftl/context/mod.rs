@@ -135,7 +135,7 @@ pub struct Cx<'a> {
     pub instant: bool,
     /// What is planned waits for nothing else of a plan: it begins at once.
     pub at_once: bool,
-    /// Operations begun at once, of the end of each of which a tag is told.
+    /// Reads of the map begun at once, of the end of each of which a tag is told.
     pub told: u32,
     /// Who waits.
     pub own: Waiter,
@@ -385,7 +385,6 @@ impl Cx<'_> {
         if self.at_once {
             let slots = u32::from(out.slot);
             self.counters.slots_taken += u64::from(slots);
-            self.told += 1;
             return self.engine.issue_one(&FlashOp {
                 guard: after.guard,
                 ordered: after.ordered,

@@ -346,6 +346,8 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
 
     fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Single {
         match self.write_page(cx, page, JoinId::NONE) {
+            Single::Taken if !S::MAP_IN_RAM && cx.told > 0 => Single::TakenWithRead,
+            Single::NoRoom if !S::MAP_IN_RAM && cx.told > 0 => Single::NoRoomWithRead,
             Single::Taken if self.store.asks_for_collection() => Single::TakenAndAsks,
             other => other,
         }
