@@ -59,12 +59,9 @@ impl Device {
             self.backend.begin_group(number << 1);
             let page = PageOut::host(lpn);
             let taken = self.backend.write_at_once(own, page);
-            if taken != Single::NotAlone {
-                self.backend.count().pages_written += 1;
-                self.requests.bypass(id);
-                self.note_bypassed();
-            }
-            if taken != Single::Taken {
+            if taken == Single::Taken {
+                self.count_past(id);
+            } else {
                 self.write_past_otherwise(id, request, page, taken)?;
             }
         } else if request.op == Op::Read && self.backend.finds_alone(lpn) {
@@ -79,6 +76,14 @@ impl Device {
         if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
     }
 
+    /// A page of a request is written past the buffer.
+    #[inline(always)]
+    fn count_past(&mut self, id: RequestId) {
+        self.backend.count().pages_written += 1;
+        self.requests.bypass(id);
+        self.note_bypassed();
+    }
+
     /// A page of a request is not just one program, or more follows from it.
     #[inline(never)]
     fn write_past_otherwise(
@@ -88,13 +93,16 @@ impl Device {
         page: PageOut,
         taken: Single,
     ) -> Result<(), DeviceError> {
+        if taken == Single::NotAlone {
+            return self.submit_through(id, request);
+        }
+        self.count_past(id);
         if matches!(taken, Single::TakenWithRead | Single::NoRoomWithRead) {
             self.requests.add_condition(id);
         }
         let done = match taken {
-            Single::NotAlone => return self.submit_through(id, request),
             Single::NoRoom | Single::NoRoomWithRead => self.park_past(id, page),
-            Single::Taken | Single::TakenAndAsks | Single::TakenWithRead => self.collect_past(),
+            _ => self.collect_past(),
         };
         if done.is_err() {
             // The run ends before it has been issued: it is not answered.

@@ -88,25 +88,23 @@ impl Chooser {
     /// known beforehand.
     #[inline(always)]
     pub fn first_choice(&self, pool: impl FnOnce() -> u32) -> Option<PlaneId> {
-        match self {
-            Self::Turns(turns) => turns.next_of_single(),
-            Self::Home(_) => Some(PlaneId(pool())),
-            Self::Planes(_) | Self::Other(_) => None,
+        // One look each, the likeliest first.
+        if let Self::Turns(turns) = self {
+            return turns.next_of_single();
         }
+        if let Self::Home(_) = self { Some(PlaneId(pool())) } else { None }
     }
 
     /// [`Self::placed`], where that asks nothing of the units; else `false`.
     #[inline(always)]
     pub fn has_placed(&mut self, unit: PlaneId) -> bool {
-        match self {
-            Self::Turns(turns) => turns.has_placed_single(),
-            Self::Home(_) => true,
-            Self::Planes(planes) => {
-                planes.has_placed(unit);
-                true
-            }
-            Self::Other(_) => false,
+        if let Self::Turns(turns) = self {
+            return turns.has_placed_single();
         }
+        if let Self::Planes(planes) = self {
+            planes.has_placed(unit);
+        }
+        !matches!(self, Self::Other(_))
     }
 
     /// [`Allocator::pick`].
