@@ -23,6 +23,33 @@ pub enum Reclaim {
     Stuck,
 }
 
+/// What has become of a page that was given to a mapping by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Single {
+    /// It has been taken.
+    Taken,
+    /// The same, and a unit may ask to be collected now.
+    TakenAndAsks,
+    /// The same, and a read of the map has begun before its program, of the end of which who waits
+    /// is told, too.
+    TakenWithRead,
+    /// Space has to be reclaimed first.
+    NoRoom,
+    /// The same, and such a read has begun.
+    NoRoomWithRead,
+    /// Its program was to begin at once, and more has to be planned for it, or may have to.
+    /// Nothing has happened.
+    NotAlone,
+}
+
+impl Single {
+    /// Whether the page has been taken.
+    #[inline]
+    pub fn is_taken(self) -> bool {
+        matches!(self, Self::Taken | Self::TakenAndAsks | Self::TakenWithRead)
+    }
+}
+
 /// A mapping: where each logical page lives, where the next write goes, and how space is won back.
 pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan
@@ -34,6 +61,11 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether looking it up now plans nothing. O(1).
+    fn finds_alone(&self, lpn: Lpn) -> bool {
+        self.knows(lpn)
+    }
+
     /// The same as [`Self::translate`] without planning anything. O(1).
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
@@ -41,6 +73,17 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// waits for the page has to wait for.
     fn takes_one_program(&self) -> bool {
         false
+    }
+
+    /// Whether it can take a page by one program that begins at once, or say that it is not one
+    /// ([`Single::NotAlone`]), and programs nothing else for pages that it has taken.
+    fn takes_single_pages(&self) -> bool {
+        false
+    }
+
+    /// Whether there are pages that it takes so, and not only reads of single pages.
+    fn writes_alone(&self) -> bool {
+        self.takes_single_pages()
     }
 
     /// The host is going to use these pages: what is known of them is read from memory, all at
@@ -51,10 +94,15 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// fewer than all when space has to be reclaimed first.
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize;
 
-    /// The same of one page that waits for nothing. `None` when space has to be reclaimed first;
-    /// else whether a unit may ask for that now.
-    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Option<bool> {
-        (self.write(cx, &[page], JoinId::NONE) > 0).then_some(true)
+    /// The same of one page that waits for nothing.
+    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Single {
+        if cx.at_once {
+            Single::NotAlone
+        } else if self.write(cx, &[page], JoinId::NONE) > 0 {
+            Single::TakenAndAsks
+        } else {
+            Single::NoRoom
+        }
     }
 
     /// The host no longer needs these pages.

@@ -119,6 +119,8 @@ impl Observers {
         let everybody: Vec<u32> = (0..self.all.len() as u32).collect();
         self.listeners.fill(everybody);
         self.serve_from = 0;
+        // Who hears of what has to be asked again before anything is summed up.
+        (self.sums.of_admissions, self.sums.of_writes) = (false, false);
         self.details = self.all.iter().any(|seat| seat.observer.reads_details());
     }
 

@@ -246,8 +246,13 @@ impl Plan {
     /// Whether it is a list of operations and nothing else: no joins, pins, groups.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.joins == 0
-            && !self.together
+        self.joins == 0 && self.has_only_joins()
+    }
+
+    /// Whether it is a list of operations and their joins, and nothing else.
+    #[inline]
+    pub fn has_only_joins(&self) -> bool {
+        !self.together
             && self.pins.is_empty()
             && self.unpins.is_empty()
             && self.held.is_empty()

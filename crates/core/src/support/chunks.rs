@@ -45,6 +45,9 @@ fn boxed<T: Copy, const PART: usize>(all: impl Iterator<Item = T>) -> Box<[T; PA
         .unwrap_or_else(|part: Box<[T]>| unreachable!("{} elements, expected {PART}", part.len()))
 }
 
+/// Elements that are looked at together.
+const TOGETHER: usize = 16;
+
 /// A vector of fixed length in parts. A copy shares all of them with the vector that it was made
 /// of, if that is a copy itself. A part has `PART` elements, a power of two: fewer of them where
 /// elements are large and many a vector is short.
@@ -106,6 +109,20 @@ impl<T: Copy, const PART: usize> Chunks<T, PART> {
         })
     }
 
+    /// The first in `range` that `is` holds for; it had better do without branches. Many are looked
+    /// at together, as long as it holds for none of them.
+    #[inline]
+    pub fn first(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> Option<usize> {
+        let mut start = range.start;
+        for slice in self.slices(range) {
+            if let Some(at) = first(slice, &is) {
+                return Some(start + at);
+            }
+            start += slice.len();
+        }
+        None
+    }
+
     /// The first of `range` to be written: as many as lie in one part.
     #[inline]
     pub fn head_mut(&mut self, range: Range<usize>) -> &mut [T] {
@@ -113,6 +130,22 @@ impl<T: Copy, const PART: usize> Chunks<T, PART> {
         let to = PART.min(from + range.len());
         &mut self.parts[range.start / PART].get_mut()[from..to]
     }
+}
+
+/// The first of these elements that `is` holds for; see [`Chunks::first`].
+#[inline]
+pub fn first<T: Copy>(all: &[T], is: impl Fn(T) -> bool) -> Option<usize> {
+    let mut start = 0;
+    for some in all.chunks(TOGETHER) {
+        if is(some[0]) {
+            return Some(start);
+        }
+        if some.iter().fold(false, |any, &one| any | is(one)) {
+            return some.iter().position(|&one| is(one)).map(|at| start + at);
+        }
+        start += some.len();
+    }
+    None
 }
 
 impl<T: Copy, const PART: usize> Index<usize> for Chunks<T, PART> {
@@ -184,6 +217,8 @@ mod tests {
                 model[at..at + written].fill(value);
                 prop_assert!(written == end - at || (at + written).is_multiple_of(PART));
                 prop_assert!(chunks.range(at..end).eq(&model[at..end]));
+                let first = model[at..end].iter().position(|&one| one == 7).map(|found| at + found);
+                prop_assert_eq!(chunks.first(at..end, |one| one == 7), first);
             }
             for (chunks, model) in &all {
                 prop_assert_eq!(chunks.len(), model.len());

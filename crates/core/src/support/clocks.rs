@@ -1,8 +1,9 @@
 //! The earliest of a fixed set of clocks.
 //!
-//! Few clocks are compared with one another when the earliest has changed. More are kept in a row,
-//! the earliest first: what takes as long as what was set before it goes to the end of the row, and
-//! the earliest leaves it at the front, so that mostly nothing has to be moved.
+//! Few clocks are compared with one another when the earliest has changed. More are kept in rows,
+//! the earliest first: a clock goes to the end of the first row that it comes last in, and leaves
+//! it at the front. There is mostly such a row, since what takes as long as what was set before it
+//! ends after that, and there are few times that something takes.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +21,112 @@ pub struct Clocks {
     len: u8,
     /// The clocks where there are more; else empty.
     many: Vec<u64>,
-    /// Those of the many that are set, the earliest first: the row from `begin` to its end.
-    row: Vec<Entry>,
-    begin: usize,
+    /// Those of the many that are set.
+    rows: [Row; ROWS],
+    /// The earliest, and the row that it is in.
     first: Entry,
+    first_row: u8,
+    /// Some are in other rows than the first.
+    is_spread: bool,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+/// Rows of many clocks.
+const ROWS: usize = 3;
+
+/// Clocks, the earliest first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Row {
+    /// From `begin` to the end.
+    entries: Vec<Entry>,
+    begin: usize,
+    /// The first one, or [`NOTHING`]; and the last one, or one that all others come after.
+    first: Entry,
+    last: Entry,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { entries: Vec::new(), begin: 0, first: NOTHING, last: BEFORE_ALL }
+    }
+}
+
+impl Row {
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        if self.entries.len() == self.entries.capacity() {
+            self.forget_those_gone();
+        }
+        self.entries.push(entry);
+        self.last = entry;
+        if self.begin + 1 == self.entries.len() {
+            self.first = entry;
+        }
+    }
+
+    /// The first one leaves.
+    #[inline]
+    fn pop(&mut self) {
+        self.begin += 1;
+        match self.entries.get(self.begin) {
+            Some(&first) => self.first = first,
+            None => self.clear(),
+        }
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        self.entries.clear();
+        (self.begin, self.first, self.last) = (0, NOTHING, BEFORE_ALL);
+    }
+
+    /// Entries have come in or left anywhere.
+    fn look(&mut self) {
+        match self.entries[self.begin..] {
+            [] => self.clear(),
+            [first] => (self.first, self.last) = (first, first),
+            [first, .., last] => (self.first, self.last) = (first, last),
+        }
+    }
+
+    /// Those that went off leave the front. There is room for more than twice as many as there can
+    /// be, so that this is seldom, and the row never grows.
+    #[cold]
+    fn forget_those_gone(&mut self) {
+        self.entries.drain(..self.begin);
+        self.begin = 0;
+        // A copy of the clocks has no room to spare.
+        self.entries.reserve(self.entries.len().max(8));
+    }
+
+    /// An entry that does not come last.
+    #[inline(never)]
+    fn put_in(&mut self, entry: Entry) {
+        if self.entries.len() == self.entries.capacity() {
+            self.forget_those_gone();
+        }
+        let place = self.place_of(entry);
+        self.entries.insert(place, entry);
+        self.look();
+    }
+
+    /// Where an entry is, or belongs.
+    fn place_of(&self, entry: Entry) -> usize {
+        self.begin + self.entries[self.begin..].partition_point(|one| one.comes_before(entry))
+    }
+
+    /// Takes an entry out, if it is here; whether it was.
+    fn take_out(&mut self, entry: Entry) -> bool {
+        let place = self.place_of(entry);
+        let is_here = self.entries.get(place).is_some_and(|one| *one == entry);
+        if is_here {
+            self.entries.remove(place);
+            self.look();
+        }
+        is_here
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     time: u64,
     clock: u32,
@@ -41,6 +141,7 @@ impl Entry {
 }
 
 const NOTHING: Entry = Entry { time: NEVER, clock: 0 };
+const BEFORE_ALL: Entry = Entry { time: 0, clock: 0 };
 
 impl Clocks {
     /// `len` clocks.
@@ -50,9 +151,10 @@ impl Clocks {
             few: [NEVER; FEW],
             len: len.min(FEW) as u8,
             many: vec![NEVER; many],
-            row: Vec::with_capacity(2 * many),
-            begin: 0,
+            rows: Default::default(),
             first: NOTHING,
+            first_row: 0,
+            is_spread: false,
         }
     }
 
@@ -101,49 +203,60 @@ impl Clocks {
     #[inline(never)]
     fn set_of_many(&mut self, i: u32, time: u64) {
         let before = std::mem::replace(&mut self.many[i as usize], time);
-        self.move_in_row(before, Entry { time, clock: i });
-    }
-
-    /// A clock that went off at `before` goes off at another time.
-    #[inline]
-    fn move_in_row(&mut self, before: u64, entry: Entry) {
-        let clock = entry.clock;
+        let entry = Entry { time, clock: i };
+        let row = &mut self.rows[0];
+        if self.is_spread || (before != NEVER && row.first.clock != i) {
+            return self.set_anywhere(before, entry);
+        }
         if before != NEVER {
-            if self.first.clock == clock {
-                self.begin += 1;
+            row.pop();
+        }
+        if time != NEVER {
+            if !row.last.comes_before(entry) {
+                return self.set_anywhere(NEVER, entry);
+            }
+            row.push(entry);
+        }
+        self.first = row.first;
+    }
+
+    /// A clock is set that went off at `before`, where one row is not enough for all.
+    #[inline(never)]
+    fn set_anywhere(&mut self, before: u64, entry: Entry) {
+        if before != NEVER {
+            if self.first.clock == entry.clock {
+                self.rows[usize::from(self.first_row) % ROWS].pop();
             } else {
-                let place = self.place_of(Entry { time: before, clock });
-                self.row.remove(place);
+                self.take_out(Entry { time: before, ..entry });
             }
         }
+        let [one, two, three] = &mut self.rows;
         if entry.time != NEVER {
-            if self.row.len() == self.row.capacity() {
-                self.forget_those_gone();
-            }
-            match self.row.last() {
-                Some(&last) if self.begin < self.row.len() && entry.comes_before(last) => {
-                    let place = self.place_of(entry);
-                    self.row.insert(place, entry);
-                }
-                _ => self.row.push(entry),
+            if one.last.comes_before(entry) {
+                one.push(entry);
+            } else if two.last.comes_before(entry) {
+                two.push(entry);
+            } else if three.last.comes_before(entry) {
+                three.push(entry);
+            } else {
+                three.put_in(entry);
             }
         }
-        self.first = self.row.get(self.begin).copied().unwrap_or(NOTHING);
+        self.is_spread = two.first.time != NEVER || three.first.time != NEVER;
+        (self.first, self.first_row) = (one.first, 0);
+        if two.first.comes_before(self.first) {
+            (self.first, self.first_row) = (two.first, 1);
+        }
+        if three.first.comes_before(self.first) {
+            (self.first, self.first_row) = (three.first, 2);
+        }
     }
 
-    /// Those that went off leave the front of the row. It has room for twice as many as there are
-    /// clocks, so that this is seldom, and the row never grows.
-    #[cold]
-    fn forget_those_gone(&mut self) {
-        self.row.drain(..self.begin);
-        self.begin = 0;
-        // A copy of the clocks has no room to spare.
-        self.row.reserve(self.many.len());
-    }
-
-    /// Where it is in the row, or belongs.
-    fn place_of(&self, entry: Entry) -> usize {
-        self.begin + self.row[self.begin..].partition_point(|one| one.comes_before(entry))
+    /// A clock that is not the first one is set anew.
+    #[inline(never)]
+    fn take_out(&mut self, entry: Entry) {
+        let found = self.rows.iter_mut().any(|row| row.take_out(entry));
+        debug_assert!(found, "a clock that is set is in a row");
     }
 }
 
@@ -199,7 +312,7 @@ mod tests {
                 };
                 clocks.set(set.0 as u32, set.1);
                 model[set.0] = set.1;
-                prop_assert!(clocks.row.capacity() <= 4 * len);
+                prop_assert!(clocks.rows.iter().all(|row| row.entries.capacity() <= 4 * len + 16));
             }
         }
     }

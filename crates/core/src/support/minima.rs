@@ -85,6 +85,14 @@ impl Minima {
         }
     }
 
+    /// The value of the smallest present leaf.
+    #[inline]
+    pub fn least(&self) -> Option<u16> {
+        let top = self.levels.last()?;
+        let least = top.iter().fold(ABSENT, |least, &value| least.min(value));
+        (least != ABSENT).then_some(least)
+    }
+
     /// The smallest present leaf: `(index, value)`, the lowest index among equals. O(log n).
     pub fn min(&self) -> Option<(usize, u16)> {
         let mut group = 0;
@@ -132,6 +140,7 @@ mod tests {
                 model[i % len] = value;
                 let expected = model.iter().copied().enumerate().filter(|&(_, v)| v != ABSENT).min_by_key(|&(i, v)| (v, i));
                 prop_assert_eq!(tree.min(), expected);
+                prop_assert_eq!(tree.least(), expected.map(|(_, v)| v));
                 let present = model.iter().copied().enumerate().filter(|&(_, v)| v != ABSENT);
                 prop_assert_eq!(tree.min_last(), present.rev().min_by_key(|&(_, v)| v));
                 prop_assert_eq!(tree.get(i % len), value);

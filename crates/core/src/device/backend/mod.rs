@@ -12,7 +12,7 @@ pub(super) use tag::Tag;
 use collection::Collection;
 
 use crate::ftl::gc::GcConfig;
-use crate::ftl::{Advice, Cx, Mapping, PageOut, Waiter};
+use crate::ftl::{Advice, Cx, Mapping, PageOut, Single, Waiter};
 use crate::metrics::{Counters, Observers};
 use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Path, Plan, Shadow, Stored};
 use crate::pattern::Hint;
@@ -60,11 +60,15 @@ pub(super) struct Backend {
     places_pages: bool,
     /// It writes a page by one program and nothing else.
     takes_one_program: bool,
+    /// It does so with some pages, and tells which.
+    takes_single_pages: bool,
+    writes_alone: bool,
 }
 
 crate::persist!(Backend {
     flash, engine, counters, plan, job_plan, group, collection, timed, copy_back, watches_reads,
-    places_pages, takes_one_program,
+    places_pages, takes_one_program, takes_single_pages,
+    writes_alone,
 } objects { mapping });
 
 /// Lends the parts of a backend to its mapping.
@@ -78,6 +82,7 @@ macro_rules! cx {
             timed: $backend.timed,
             instant: false,
             at_once: false,
+            told: 0,
             copy_back: $backend.copy_back,
             own: $own,
             group: $backend.group,
@@ -103,6 +108,8 @@ impl Backend {
         let watches_reads = advice.is_some_and(Advice::watches_reads);
         let places_pages = advice.is_some_and(Advice::places_pages);
         let takes_one_program = mapping.takes_one_program();
+        let takes_single_pages = mapping.takes_single_pages();
+        let writes_alone = mapping.writes_alone();
         Self {
             flash,
             engine,
@@ -117,6 +124,8 @@ impl Backend {
             watches_reads,
             places_pages,
             takes_one_program,
+            takes_single_pages,
+            writes_alone,
         }
     }
 
@@ -197,6 +206,18 @@ impl Backend {
         self.takes_one_program
     }
 
+    /// Whether the FTL writes some pages by one program and nothing else, and tells which.
+    #[inline]
+    pub fn takes_single_pages(&self) -> bool {
+        self.takes_single_pages
+    }
+
+    /// Whether there are pages that it writes so.
+    #[inline]
+    pub fn writes_alone(&self) -> bool {
+        self.writes_alone
+    }
+
     /// Whether nothing follows from the end of an operation but for those who wait for it: no idle
     /// time is used, no medium kept, dies begin as soon as they can, and nobody asks for paths.
     pub fn ends_plainly(&self) -> bool {
@@ -256,15 +277,14 @@ impl Backend {
         taken
     }
 
-    /// The same for one page, whose program begins at once ([`Self::begins_at_once`]), or has been
-    /// where there is no time. `None` if there is no room; else whether a unit may ask to be
-    /// collected.
+    /// The same for one page, whose program begins at once ([`Self::issues_at_once`]), or has been
+    /// where there is no time.
     #[inline]
-    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> Option<bool> {
+    pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> Single {
         let mut cx = cx!(self, plan, own);
         cx.at_once = cx.timed;
         let taken = self.mapping.write_one(&mut cx, page);
-        if taken.is_some() {
+        if taken.is_taken() {
             self.collection.note_progress();
         }
         taken
@@ -320,6 +340,12 @@ impl Backend {
         advice.is_some_and(|advice| advice.idle(&mut cx!(self, plan, NOBODY)))
     }
 
+    /// Whether nothing is planned when a page is looked up now.
+    #[inline]
+    pub fn finds_alone(&self, lpn: Lpn) -> bool {
+        self.mapping.finds_alone(lpn)
+    }
+
     /// Where a page lies, and the join of the plan after which that is known.
     #[inline]
     pub fn translate(&mut self, own: Waiter, lpn: Lpn) -> (Option<Ppn>, JoinId) {
@@ -352,7 +378,7 @@ impl Backend {
     }
 
     /// The same of a page that is known to lie there: its read begins at once
-    /// ([`Self::begins_at_once`]).
+    /// ([`Self::issues_at_once`]).
     #[inline]
     pub fn read_at_once(&mut self, (lpn, ppn): (Lpn, Ppn), waiter: JoinId) {
         let (block, page) = self.flash.geometry().split(ppn);
@@ -361,12 +387,18 @@ impl Backend {
         cx.read(block, page, lpn, Cause::Host, JoinId::NONE, waiter);
     }
 
+    /// Whether a page that is written now is one operation, which need not wait in the plan.
+    #[inline]
+    pub fn begins_at_once(&self, observers: &Observers) -> bool {
+        self.takes_one_program && self.issues_at_once(observers)
+    }
+
     /// Whether an operation that is all that is planned for a page need not wait in the plan:
     /// nothing is planned before it, it takes time, and nobody keeps or hears what it does.
     #[inline]
-    pub fn begins_at_once(&self, observers: &Observers) -> bool {
+    pub fn issues_at_once(&self, observers: &Observers) -> bool {
         self.timed
-            && self.takes_one_program
+            && self.takes_single_pages
             && self.plan.is_empty()
             && !observers.hear_of_plans()
             && self.engine.stored().is_none()

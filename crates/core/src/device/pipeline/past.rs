@@ -2,14 +2,15 @@
 //!
 //! Such a request issues one flash operation at once, and waits for nothing else. Whether it may is
 //! asked once for a block of requests, and again after each request of another kind
-//! ([`Device::goes_past`]). The results equal those of the general path.
+//! ([`Device::goes_past`]). Whether the FTL needs more than one operation for its page is asked for
+//! each where that differs; then it goes the way of all. The results equal those of that.
 
 use crate::device::backend::{NOBODY, Tag};
 use crate::device::{Device, DeviceError};
-use crate::ftl::{PageOut, Waiter};
+use crate::ftl::{PageOut, Single, Waiter};
 use crate::host::{Op, Request};
 use crate::nand::JoinId;
-use crate::support::ids::Lpn;
+use crate::support::ids::{Lpn, RequestId};
 
 impl Device {
     /// Whether the next single pages go past the buffer, of which nobody is told, and nothing comes
@@ -27,10 +28,10 @@ impl Device {
                 || self.way_is_made
                 || self.pipeline.awaits_fills()
                 || self.observers.follow_progress())
-                && self.backend.begins_at_once(&self.observers)
+                && self.backend.issues_at_once(&self.observers)
                 && self.is_unwatched()
         };
-        self.backend.takes_one_program() && (plain || timed())
+        self.backend.takes_single_pages() && (plain || timed())
     }
 
     /// The page of a request that reads or writes a whole one and nothing else.
@@ -51,21 +52,98 @@ impl Device {
         let arrival = self.arrival_of(request)?;
         let (admission, id) = self.enter_in_turn(request, arrival)?;
         self.observers.note_admission(&admission);
-        let counters = self.backend.count();
-        if request.op == Op::Read {
-            counters.pages_read += 1;
-            self.read_page(id, lpn, (lpn, 1), false);
+        if request.op == Op::Write && self.backend.writes_alone() {
+            // The condition with which it was admitted is the end of its program.
+            let own = Self::own_program(id);
+            let number = self.backend.counters().submitted - 1;
+            self.backend.begin_group(number << 1);
+            let page = PageOut::host(lpn);
+            let taken = self.backend.write_at_once(own, page);
+            if taken == Single::Taken {
+                self.count_past(id);
+            } else {
+                self.write_past_otherwise(id, request, page, taken)?;
+            }
+        } else if request.op == Op::Read && self.backend.finds_alone(lpn) {
+            self.backend.count().pages_read += 1;
+            self.read_page_past(id, lpn);
             // It has been issued.
             self.condition_met(id);
         } else {
-            counters.pages_written += 1;
-            self.requests.bypass(id);
-            // The condition with which it was admitted is the end of its program.
-            let own = Waiter::Writes(JoinId::of_tag(Tag::Request(id).bits()));
-            self.write_one_past(own, lpn)?;
+            self.submit_through(id, request)?;
         }
         self.has_served();
         if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
+    }
+
+    /// A page of a request is written past the buffer.
+    #[inline(always)]
+    fn count_past(&mut self, id: RequestId) {
+        self.backend.count().pages_written += 1;
+        self.requests.bypass(id);
+        self.note_bypassed();
+    }
+
+    /// A page of a request is not just one program, or more follows from it.
+    #[inline(never)]
+    fn write_past_otherwise(
+        &mut self,
+        id: RequestId,
+        request: &Request,
+        page: PageOut,
+        taken: Single,
+    ) -> Result<(), DeviceError> {
+        if taken == Single::NotAlone {
+            return self.submit_through(id, request);
+        }
+        self.count_past(id);
+        if matches!(taken, Single::TakenWithRead | Single::NoRoomWithRead) {
+            self.requests.add_condition(id);
+        }
+        let done = match taken {
+            Single::NoRoom | Single::NoRoomWithRead => self.park_past(id, page),
+            _ => self.collect_past(),
+        };
+        if done.is_err() {
+            // The run ends before it has been issued: it is not answered.
+            self.requests.add_condition(id);
+        }
+        done
+    }
+
+    /// A request that has been admitted goes the way of all: more than its page has to be read or
+    /// written. Nothing comes of that which others of its kind would have to ask for again, but
+    /// that it may wait for room.
+    #[inline(never)]
+    fn submit_through(&mut self, id: RequestId, request: &Request) -> Result<(), DeviceError> {
+        let number = self.backend.counters().submitted - 1;
+        if !self.serve_timed_plainly(id, request, number)? {
+            self.serve(id, request)?;
+        }
+        self.finish_issue(id);
+        Ok(())
+    }
+
+    /// There is no room for the page of a request now.
+    #[cold]
+    fn park_past(&mut self, id: RequestId, page: PageOut) -> Result<(), DeviceError> {
+        let number = self.backend.counters().submitted - 1;
+        if self.backend.takes_one_program() {
+            self.write_past_later(number, Self::own_program(id), page)?;
+            return self.collect_past();
+        }
+        // More may be planned for the page when there is room.
+        let own = self.writes_join(id);
+        self.write_past_later(number, own, page)?;
+        self.start_jobs()?;
+        self.finish_issue(id);
+        Ok(())
+    }
+
+    /// A request waits for the end of one program, which is told to it.
+    #[inline]
+    fn own_program(id: RequestId) -> Waiter {
+        Waiter::Writes(JoinId::of_tag(Tag::Request(id).bits()))
     }
 
     /// The same without time: it is answered at once.
@@ -78,9 +156,13 @@ impl Device {
             self.backend.count().pages_read += 1;
             let id = self.requests.untimed();
             self.read_page(id, lpn, (lpn, 1), false);
+            // To read the map a mapping may have had to write a part of it.
+            if std::mem::take(&mut self.pipeline.current.read_map) {
+                self.collect_past()?;
+            }
         } else {
             self.backend.count().pages_written += 1;
-            self.write_one_past(NOBODY, lpn)?;
+            self.write_one_past(lpn)?;
         }
         self.backend.count().completed += 1;
         self.has_served();
@@ -88,18 +170,25 @@ impl Device {
     }
 
     #[inline(always)]
-    fn write_one_past(&mut self, own: Waiter, lpn: Lpn) -> Result<(), DeviceError> {
-        self.backend.count().bypassed_writes += 1;
-        self.observers.note_single();
+    fn write_one_past(&mut self, lpn: Lpn) -> Result<(), DeviceError> {
+        self.note_bypassed();
         let number = self.backend.counters().submitted - 1;
         self.backend.begin_group(number << 1);
         let page = PageOut::host(lpn);
-        match self.backend.write_at_once(own, page) {
-            Some(false) => return Ok(()),
-            Some(true) => {}
-            None => self.write_past_later(number, own, page)?,
+        match self.backend.write_at_once(NOBODY, page) {
+            Single::Taken => return Ok(()),
+            Single::TakenAndAsks | Single::TakenWithRead => {}
+            Single::NoRoom | Single::NoRoomWithRead | Single::NotAlone => {
+                self.write_past_later(number, NOBODY, page)?;
+            }
         }
         self.collect_past()
+    }
+
+    #[inline(always)]
+    fn note_bypassed(&mut self) {
+        self.backend.count().bypassed_writes += 1;
+        self.observers.note_single();
     }
 
     /// Units may ask to be collected.

@@ -10,7 +10,7 @@ use crate::buffer::{Action, Answer, Eviction, Outcome, Span};
 use crate::config::WriteBack;
 use crate::device::backend::NOBODY;
 use crate::device::{AHEAD, Device, DeviceError};
-use crate::ftl::{PageOut, Waiter};
+use crate::ftl::{PageOut, Single, Waiter};
 use crate::host::split::Pages;
 use crate::host::{Op, Request};
 use crate::metrics::observer::Written;
@@ -90,7 +90,7 @@ impl Device {
     }
 
     /// Serves a request with time, of which `number` have come before it, if it is a plain one.
-    #[inline]
+    #[inline(always)]
     pub(in crate::device) fn serve_timed_plainly(
         &mut self,
         id: RequestId,
@@ -269,12 +269,17 @@ impl Device {
     /// One page is written, by a program that begins at once.
     #[inline]
     fn write_one(&mut self, own: Waiter, page: PageOut) -> Result<(), DeviceError> {
-        if self.backend.write_at_once(own, page).is_some() {
+        let taken = self.backend.write_at_once(own, page);
+        if taken.is_taken() {
             return Ok(());
         }
         self.pipeline.batch.clear();
         self.pipeline.batch.push(page);
-        self.write_rest(0, own, JoinId::NONE)
+        if taken == Single::NotAlone {
+            self.write_batch(own, JoinId::NONE)
+        } else {
+            self.write_rest(0, own, JoinId::NONE)
+        }
     }
 
     /// Does what the buffer says of pages that leave it; whether the FTL has been asked to do

@@ -301,7 +301,7 @@ impl Device {
         }
         if !fills && !reads_map && span.1 == 1 && self.waits_itself(id) {
             let waiter = self.tell(id);
-            if self.backend.begins_at_once(&self.observers) {
+            if self.backend.issues_at_once(&self.observers) {
                 self.backend.read_at_once((lpn, ppn), waiter);
             } else {
                 self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
@@ -311,6 +311,22 @@ impl Device {
         let waiter = self.reads_join(id, span);
         self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
         true
+    }
+
+    /// The same past no buffer, of a page that is looked up without planning anything.
+    #[inline(always)]
+    pub(super) fn read_page_past(&mut self, id: RequestId, lpn: Lpn) {
+        let (found, _) = self.backend.translate(NOBODY, lpn);
+        let Some(ppn) = found else {
+            self.backend.count().unmapped_reads += 1;
+            return;
+        };
+        if self.backend.is_in_ram(ppn) {
+            self.backend.count().inflight_hits += 1;
+            return;
+        }
+        let waiter = self.tell(id);
+        self.backend.read_at_once((lpn, ppn), waiter);
     }
 
     /// Whether a request need not have a join for the only page of a span that it reads: no other

@@ -8,6 +8,7 @@
 
 pub mod dynamic;
 pub mod non_striping;
+mod planes;
 mod pools;
 pub mod round_robin;
 pub mod static_order;
@@ -20,8 +21,10 @@ use dyn_clone::DynClone;
 use crate::nand::Geometry;
 use crate::support::ids::{PlaneId, Ppn};
 use crate::support::persist::{Object, Persist};
+use planes::Planes;
 use round_robin::RoundRobin;
-pub use units::Units;
+use static_order::Static;
+pub use units::{Offer, Units};
 
 /// A page that is going to be written.
 #[derive(Debug, Clone, Copy)]
@@ -56,12 +59,16 @@ pub trait Allocator: DynClone + Persist + std::fmt::Debug + Send + Sync {
 
 dyn_clone::clone_trait_object!(Allocator);
 
-/// An allocator. The one that most drives have is told apart from the others: it is asked for each
-/// page, and answers without a detour.
+/// An allocator. Those that most drives have are told apart from the others: they are asked for each
+/// page, and answer without a detour.
 #[derive(Debug, Clone)]
 pub enum Chooser {
     /// Units take turns. In a box, so that little is moved when it is taken out to be asked.
     Turns(Box<RoundRobin>),
+    /// A page's number says where it lies.
+    Home(Static),
+    /// Planes of an element, the emptiest first.
+    Planes(Box<Planes>),
     /// Any other.
     Other(Box<dyn Allocator>),
 }
@@ -72,23 +79,32 @@ impl Chooser {
         Self::Other(Box::new(alloc))
     }
 
-    /// The unit that it picks for any page of its pool if that takes it; `None` where that is not
+    /// Planes of elements, which are the pools; see [`Planes::new`].
+    pub fn planes(pools: Pools, stays: bool) -> Self {
+        Self::Planes(Box::new(Planes::new(pools, stays)))
+    }
+
+    /// The unit that it picks for any page of `pool` if that takes it; `None` where that is not
     /// known beforehand.
-    #[inline]
-    pub fn first_choice(&self) -> Option<PlaneId> {
-        match self {
-            Self::Turns(turns) => turns.next_of_single(),
-            Self::Other(_) => None,
+    #[inline(always)]
+    pub fn first_choice(&self, pool: impl FnOnce() -> u32) -> Option<PlaneId> {
+        // One look each, the likeliest first.
+        if let Self::Turns(turns) = self {
+            return turns.next_of_single();
         }
+        if let Self::Home(_) = self { Some(PlaneId(pool())) } else { None }
     }
 
     /// [`Self::placed`], where that asks nothing of the units; else `false`.
-    #[inline]
-    pub fn has_placed(&mut self) -> bool {
-        match self {
-            Self::Turns(turns) => turns.has_placed_single(),
-            Self::Other(_) => false,
+    #[inline(always)]
+    pub fn has_placed(&mut self, unit: PlaneId) -> bool {
+        if let Self::Turns(turns) = self {
+            return turns.has_placed_single();
         }
+        if let Self::Planes(planes) = self {
+            planes.has_placed(unit);
+        }
+        !matches!(self, Self::Other(_))
     }
 
     /// [`Allocator::pick`].
@@ -96,6 +112,8 @@ impl Chooser {
     pub fn pick(&mut self, page: Fresh, units: &mut impl Units) -> Option<PlaneId> {
         match self {
             Self::Turns(turns) => turns.pick_of(page, units),
+            Self::Home(_) => Static::pick_of(page, units),
+            Self::Planes(planes) => planes.pick_of(page, units),
             Self::Other(alloc) => alloc.pick(page, units),
         }
     }
@@ -105,6 +123,8 @@ impl Chooser {
     pub fn placed(&mut self, unit: PlaneId, units: &mut impl Units) {
         match self {
             Self::Turns(turns) => turns.placed_in(unit, units),
+            Self::Home(_) => {}
+            Self::Planes(planes) => planes.has_placed(unit),
             Self::Other(alloc) => alloc.placed(unit, units),
         }
     }
@@ -122,6 +142,8 @@ impl Chooser {
     fn as_allocator(&self) -> &dyn Allocator {
         match self {
             Self::Turns(turns) => &**turns,
+            Self::Home(home) => home,
+            Self::Planes(planes) => &**planes,
             Self::Other(alloc) => &**alloc,
         }
     }
@@ -131,6 +153,8 @@ impl Object for Chooser {
     fn object(&self) -> Option<&dyn Persist> {
         match self {
             Self::Turns(turns) => Some(&**turns),
+            Self::Home(home) => Some(home),
+            Self::Planes(planes) => Some(&**planes),
             Self::Other(alloc) => Some(&**alloc),
         }
     }
@@ -138,6 +162,8 @@ impl Object for Chooser {
     fn object_mut(&mut self) -> Option<&mut dyn Persist> {
         match self {
             Self::Turns(turns) => Some(&mut **turns),
+            Self::Home(home) => Some(home),
+            Self::Planes(planes) => Some(&mut **planes),
             Self::Other(alloc) => Some(&mut **alloc),
         }
     }

@@ -2,13 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::support::divide::Divisor;
 use crate::support::ids::{Lpn, PlaneId};
 
 /// Groups of units. Each page has a pool; a unit belongs to one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pools {
-    /// Consecutive pages of one pool.
+    /// Consecutive pages of one pool, and what divides by them and by the pools.
     stripe: u32,
+    by_length: Divisor,
+    by_count: Divisor,
     /// The pool of each stripe in turn; each pool comes once.
     turns: Vec<u32>,
     of_unit: Vec<u32>,
@@ -17,17 +20,23 @@ pub struct Pools {
 impl Pools {
     /// All `units` in one pool.
     pub fn one(units: u32) -> Self {
-        Self { stripe: 1, turns: vec![0], of_unit: vec![0; units as usize] }
+        Self::of(vec![0; units as usize], vec![0], 1)
     }
 
     /// Unit `u` is in pool `u % pools`; stripes of so many pages go to the pools in the order
     /// `turns`.
     pub fn new(units: u32, turns: Vec<u32>, stripe: u32) -> Self {
         let pools = turns.len() as u32;
-        Self { stripe, turns, of_unit: (0..units).map(|unit| unit % pools).collect() }
+        Self::of((0..units).map(|unit| unit % pools).collect(), turns, stripe)
+    }
+
+    fn of(of_unit: Vec<u32>, turns: Vec<u32>, stripe: u32) -> Self {
+        let (by_length, by_count) = (Divisor::new(stripe.into()), Divisor::new(turns.len() as u64));
+        Self { stripe, by_length, by_count, turns, of_unit }
     }
 
     /// Pools.
+    #[inline]
     pub fn count(&self) -> u32 {
         self.turns.len() as u32
     }
@@ -38,7 +47,8 @@ impl Pools {
         if self.turns.len() == 1 {
             0
         } else {
-            self.turns[lpn.block(self.stripe).index() % self.turns.len()]
+            let (stripe, _) = self.by_length.split(lpn.0.into());
+            self.turns[self.by_count.split(stripe).1 as usize]
         }
     }
 
@@ -49,8 +59,15 @@ impl Pools {
     }
 
     /// Units in each pool.
+    #[inline]
     pub fn units_each(&self) -> u32 {
         (self.of_unit.len() / self.turns.len()) as u32
+    }
+
+    /// Units of all pools.
+    #[inline]
+    pub fn units_in_all(&self) -> u32 {
+        self.of_unit.len() as u32
     }
 
     /// The units of a pool, the lowest first.
@@ -60,6 +77,7 @@ impl Pools {
     }
 
     /// The `n`th unit of a pool.
+    #[inline]
     pub fn nth(&self, pool: u32, n: u32) -> PlaneId {
         PlaneId(pool + n * self.turns.len() as u32)
     }

@@ -63,7 +63,7 @@ impl Config {
     pub fn build(&self, shape: Shape<'_>) -> Result<Built, String> {
         let stripe = stripe_pages(self.striping_unit, shape.geometry)?;
         let turns = turns(&self.order, shape.geometry)?;
-        Ok((Chooser::other(Static), Pools::new(shape.geometry.units, turns, stripe)))
+        Ok((Chooser::Home(Static), Pools::new(shape.geometry.units, turns, stripe)))
     }
 }
 
@@ -112,13 +112,20 @@ fn turns(order: &str, g: &Geometry) -> Result<Vec<u32>, String> {
 
 /// Each pool is one unit: there is nothing to choose.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Static;
+pub struct Static;
 
-impl Allocator for Static {
+impl Static {
+    /// [`Allocator::pick`] among any units.
     #[inline]
-    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
+    pub(super) fn pick_of(page: Fresh, units: &mut (impl Units + ?Sized)) -> Option<PlaneId> {
         let unit = PlaneId(page.pool);
         units.takes(unit).then_some(unit)
+    }
+}
+
+impl Allocator for Static {
+    fn pick(&mut self, page: Fresh, units: &mut dyn Units) -> Option<PlaneId> {
+        Self::pick_of(page, units)
     }
 
     #[inline]

@@ -2,6 +2,15 @@
 
 use crate::support::ids::{PlaneId, Ppn};
 
+/// What a unit that takes a fresh page offers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// Pages of it that can be written before anything is erased.
+    pub free: u32,
+    /// It has the version before, or its open block was opened after the block of that.
+    pub is_newer: bool,
+}
+
 /// The units: how they stand at this moment, with everything planned so far. An untimed run shows
 /// every unit idle.
 pub trait Units {
@@ -23,9 +32,9 @@ pub trait Units {
     /// The unit of a flash page.
     fn unit_of(&self, ppn: Ppn) -> PlaneId;
 
-    /// Whether the unit's open block was opened after the block of flash page `ppn`, or is that
-    /// block; for mappings that keep the order of blocks.
-    fn writes_after(&self, unit: PlaneId, ppn: Ppn) -> bool;
+    /// When the block of flash page `ppn` was opened, counted in blocks; for mappings that keep
+    /// their order.
+    fn opened(&self, ppn: Ppn) -> u64;
 
     /// How long the unit's die has still to work on what is planned for it, in ns.
     fn busy_ns(&self, unit: PlaneId) -> u64;
@@ -33,10 +42,10 @@ pub trait Units {
     /// Pages of a unit that can be written before anything is erased.
     fn free_pages(&self, unit: PlaneId) -> u32;
 
-    /// The same of a unit to which fresh pages may go.
-    fn room(&mut self, unit: PlaneId) -> Option<u32> {
-        self.takes(unit).then(|| self.free_pages(unit))
-    }
+    /// What a unit offers a fresh page of which the version before lies on a unit, in a block that
+    /// was opened at a time ([`Self::opened`]); [`PlaneId::NONE`] where there is none. `None` where
+    /// it does not take the page ([`Self::takes`], or [`Self::takes_in_place`]).
+    fn offer(&mut self, unit: PlaneId, old: (PlaneId, u64)) -> Option<Offer>;
 
     /// Whether a program unit has been begun there and is not full yet.
     fn has_pending(&self, unit: PlaneId) -> bool;

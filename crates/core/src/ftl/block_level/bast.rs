@@ -359,6 +359,28 @@ impl BlockScheme for Bast {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
+    fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
+        let (lbn, _) = blocks.split(page.lpn);
+        let index = self.log_of[lbn.index()];
+        let Some(log) = self.logs.get_mut(index as usize) else { return false };
+        let fills = log.next + 1 == blocks.ppb() && self.config.merge_timing == MergeTiming::Eager;
+        if log.next >= blocks.ppb() || fills || self.config.first_write == FirstWrite::Direct {
+            return false;
+        }
+        blocks.program_alone(
+            cx,
+            Place { block: log.block, page: log.next, label: log.label },
+            page,
+        );
+        log.next += 1;
+        if self.config.victim == LogVictim::Lru {
+            self.order.touch(&mut self.links, index);
+        }
+        true
+    }
+
     fn folding(&self) -> Folding {
         Folding::Logs(self.logs.len() as u32)
     }

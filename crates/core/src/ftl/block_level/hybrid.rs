@@ -109,6 +109,19 @@ impl BlockScheme for Hybrid {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
+    fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
+        let (lbn, _) = blocks.split(page.lpn);
+        let block = blocks.data[lbn.index()];
+        if block.is_none() || cx.flash.write_ptr(block) >= blocks.ppb() {
+            return false;
+        }
+        let at = Place { block, page: cx.flash.write_ptr(block), label: Blocks::data_label(lbn) };
+        blocks.program_alone(cx, at, page);
+        true
+    }
+
     fn folding(&self) -> Folding {
         Folding::Anew
     }

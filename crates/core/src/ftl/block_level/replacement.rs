@@ -229,6 +229,16 @@ impl BlockScheme for Replacement {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
+    fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
+        let (lbn, offset) = blocks.split(page.lpn);
+        let Some(block) = self.slot(blocks, cx.flash, page.lpn) else { return false };
+        let at = Place { block, page: offset, label: Blocks::data_label(lbn) };
+        blocks.program_alone(cx, at, page);
+        true
+    }
+
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let can = blocks.can_take(cx, 1);

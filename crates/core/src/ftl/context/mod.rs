@@ -7,7 +7,7 @@ mod moves;
 
 use serde::{Deserialize, Serialize};
 
-pub use moves::{Move, Run};
+pub use moves::{Move, Piece, Run};
 
 use crate::metrics::Counters;
 use crate::nand::media::Content;
@@ -94,6 +94,7 @@ pub struct After {
 
 impl After {
     /// Nothing but join `waits`.
+    #[inline]
     pub fn join(waits: JoinId) -> Self {
         Self { guard: BlockId::NONE, ordered: false, waits }
     }
@@ -132,8 +133,10 @@ pub struct Cx<'a> {
     pub copy_back: bool,
     /// What is planned takes no time.
     pub instant: bool,
-    /// What is planned is one operation that waits for nothing else of a plan: it begins at once.
+    /// What is planned waits for nothing else of a plan: it begins at once.
     pub at_once: bool,
+    /// Reads of the map begun at once, of the end of each of which a tag is told.
+    pub told: u32,
     /// Who waits.
     pub own: Waiter,
     /// What the pages are written together with: those of one request, or of one eviction, have the
@@ -164,6 +167,7 @@ impl<'a> Cx<'a> {
             copy_back: false,
             instant: false,
             at_once: false,
+            told: 0,
             own,
             group: 0,
             known: JoinId::NONE,
@@ -209,6 +213,7 @@ impl Cx<'_> {
         if self.timed { self.plan.join() } else { JoinId::NONE }
     }
 
+    #[inline]
     fn waiter_for(&self, cause: Cause) -> JoinId {
         match self.own {
             Waiter::All(join) => join,
@@ -229,6 +234,7 @@ impl Cx<'_> {
             self.plan.last_read = None;
         }
         if self.at_once {
+            self.told += u32::from(op.waiter.tag().is_some());
             self.engine.issue_any(&op);
         } else if self.timed {
             self.engine.foresee(&op);

@@ -28,6 +28,19 @@ pub struct Run {
     pub count: u32,
 }
 
+/// Pages that follow one another in a block, and are copied to pages that do so in another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// The block that they come from, and the first in it.
+    pub source: (BlockId, u32),
+    /// The first page where they go.
+    pub page: u32,
+    /// How many.
+    pub count: u32,
+    /// The first logical page.
+    pub lpn: Lpn,
+}
+
 impl Cx<'_> {
     /// Moves pages of `source` to another block; they signal `signals`. One copy where both lie on
     /// one die, else a read and a program.
@@ -122,14 +135,7 @@ impl Cx<'_> {
         }
         self.flash.read(source, from, count);
         self.flash.program(at.block, at.page, count);
-        let g = &self.flash.geometry;
-        let (programs, array_reads) = (g.programs(count), g.array_reads(from, count));
-        let pages = u64::from(count);
-        self.counters.reads[cause as usize] += pages;
-        self.counters.programs[cause as usize] += pages;
-        self.counters.array_reads += u64::from(array_reads);
-        self.counters.programmed += pages;
-        self.counters.program_ops += u64::from(programs);
+        let array_reads = self.count_copy(from, count, cause);
         let mut op = self.moved(source, at, count, cause);
         op.signals = signals;
         if op.kind == Kind::Copy {
@@ -156,6 +162,63 @@ impl Cx<'_> {
             }
         }
         self.note(op);
+    }
+
+    /// Copies pieces to the block `at`, in order, as [`Self::copy`] does each; logical pages are
+    /// `step` apart.
+    pub fn copy_pieces(
+        &mut self,
+        pieces: &[Piece],
+        step: u32,
+        at: Place,
+        cause: Cause,
+        signals: JoinId,
+    ) {
+        let g = &self.flash.geometry;
+        let to = g.unit_of(at.block);
+        let (mut last, mut copy_back) = (BlockId::NONE, false);
+        for piece in pieces {
+            let Piece { source: (source, from), page, count, lpn } = *piece;
+            if source != last {
+                let g = &self.flash.geometry;
+                let unit = g.unit_of(source);
+                let simply = g.die_of(unit) == g.die_of(to) && !self.engine.chip().is_typed();
+                (last, copy_back) = (source, self.copy_back && unit == to);
+                if !simply || self.keeps_media() {
+                    last = BlockId::NONE;
+                }
+            }
+            if last.is_none() {
+                let run = Run { first: lpn, step, count };
+                self.copy((source, from), Place { page, ..at }, run, cause, signals);
+                continue;
+            }
+            self.flash.read(source, from, count);
+            self.flash.program(at.block, page, count);
+            let array_reads = self.count_copy(from, count, cause);
+            self.note(FlashOp {
+                copy_back,
+                array_reads,
+                guard: source,
+                waiter: self.waiter_for(cause),
+                signals,
+                ..FlashOp::new(Kind::Copy, cause, at.block, page, count)
+            });
+        }
+    }
+
+    /// Counts the copy of `count` pages from page `from` of a block on; array reads that it takes.
+    #[inline]
+    fn count_copy(&mut self, from: u32, count: u32, cause: Cause) -> u32 {
+        let g = &self.flash.geometry;
+        let (programs, array_reads) = (g.programs(count), g.array_reads(from, count));
+        let pages = u64::from(count);
+        self.counters.reads[cause as usize] += pages;
+        self.counters.programs[cause as usize] += pages;
+        self.counters.array_reads += u64::from(array_reads);
+        self.counters.programmed += pages;
+        self.counters.program_ops += u64::from(programs);
+        array_reads
     }
 
     /// What writes `count` pages of `source` to `at`: a copy where both lie on one die, else a

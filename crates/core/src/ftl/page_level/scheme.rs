@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::page_level::store::table::{OWN, Table};
 use crate::ftl::page_level::store::{Owners, Store};
-use crate::ftl::{Advice, Mapping, Reclaim};
+use crate::ftl::{Advice, Mapping, Reclaim, Single};
 use crate::metrics::Counters;
 use crate::nand::{Cause, Flash, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
@@ -111,6 +111,22 @@ pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
     fn knows(&self, _lpn: Lpn) -> bool {
         true
     }
+
+    /// Whether looking the page up takes nothing of the flash for the map now.
+    #[inline]
+    fn needs_no_map(&self, _lpn: Lpn) -> bool {
+        true
+    }
+
+    /// Whether writing the page takes nothing of the flash for the map now, or no more than a read
+    /// that its program need not come after.
+    #[inline]
+    fn writes_no_map(&self, _lpn: Lpn) -> bool {
+        true
+    }
+
+    /// The host is going to use these pages: what is known of them is read from memory.
+    fn fetch(&self, _pages: &[Lpn]) {}
 
     /// The host looks a page up: plans what it takes to read the map.
     #[inline]
@@ -242,9 +258,9 @@ impl<S: PageScheme + 'static> PageLevel<S> {
         Box::new(Self::new(store, logical_pages, scheme))
     }
 
-    /// Writes a page; whether there was room for it.
+    /// Writes a page.
     #[inline(always)]
-    fn write_page(&mut self, cx: &mut Cx<'_>, page: PageOut, waits: JoinId) -> bool {
+    fn write_page(&mut self, cx: &mut Cx<'_>, page: PageOut, waits: JoinId) -> Single {
         let Self { store, table, scheme } = self;
         let lpn = page.lpn;
         if S::PLACES_NOTHING
@@ -254,21 +270,27 @@ impl<S: PageScheme + 'static> PageLevel<S> {
             && let Some(ppn) = store.write_simply(cx, page, old)
         {
             table.set(lpn, ppn);
-            return true;
+            return Single::Taken;
+        }
+        if cx.at_once && !scheme.writes_no_map(lpn) {
+            return Single::NotAlone;
         }
         if !scheme.write_map(store, cx, table) || !scheme.before_write(store, cx, table, lpn) {
-            return false;
+            return Single::NoRoom;
         }
         let old = table.lookup(lpn);
         let class = scheme.class_of(store, lpn, old);
-        let Some(unit) = scheme.pick(store, cx, (lpn, class), old) else { return false };
+        let Some(unit) = scheme.pick(store, cx, (lpn, class), old) else { return Single::NoRoom };
+        if cx.at_once && store.ends_block(unit, class) {
+            return Single::NotAlone;
+        }
         let guard = table.forget(store, lpn);
         let Some(ppn) = store.append(cx, (unit, class), page, lpn.0, guard, waits) else {
-            return false;
+            return Single::NoRoom;
         };
         table.set(lpn, ppn);
         scheme.written(store, cx, lpn, unit);
-        true
+        Single::Taken
     }
 
     /// The scheme.
@@ -291,6 +313,11 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
     }
 
     #[inline]
+    fn finds_alone(&self, lpn: Lpn) -> bool {
+        self.scheme.needs_no_map(lpn)
+    }
+
+    #[inline]
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.table.lookup(lpn)
     }
@@ -299,7 +326,12 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
         S::MAP_IN_RAM && self.store.takes_one_program()
     }
 
+    fn takes_single_pages(&self) -> bool {
+        self.store.geometry().program_pages == 1
+    }
+
     fn fetch(&self, pages: &[Lpn]) {
+        self.scheme.fetch(pages);
         let valid = pages.iter().filter_map(|&lpn| self.table.lookup(lpn));
         // The second loop finds in the cache what the first has read.
         std::hint::black_box(pages.iter().fold(0, |all, &lpn| all ^ self.table.entry(lpn.0)));
@@ -307,13 +339,18 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
     }
 
     fn write(&mut self, cx: &mut Cx<'_>, pages: &[PageOut], waits: JoinId) -> usize {
-        let taken = pages.iter().position(|&page| !self.write_page(cx, page, waits));
+        let mut each = pages.iter();
+        let taken = each.position(|&page| self.write_page(cx, page, waits) != Single::Taken);
         taken.unwrap_or(pages.len())
     }
 
-    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Option<bool> {
-        let taken = self.write_page(cx, page, JoinId::NONE);
-        taken.then(|| self.store.asks_for_collection())
+    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Single {
+        match self.write_page(cx, page, JoinId::NONE) {
+            Single::Taken if !S::MAP_IN_RAM && cx.told > 0 => Single::TakenWithRead,
+            Single::NoRoom if !S::MAP_IN_RAM && cx.told > 0 => Single::NoRoomWithRead,
+            Single::Taken if self.store.asks_for_collection() => Single::TakenAndAsks,
+            other => other,
+        }
     }
 
     fn trim(&mut self, cx: &mut Cx<'_>, first: Lpn, count: u32) {

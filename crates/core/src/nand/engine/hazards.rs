@@ -48,12 +48,35 @@ impl Engine {
 
     /// Starts or queues the operations of a plan, in order.
     pub fn issue(&mut self, plan: &Plan) {
-        if !plan.is_plain() || self.stored.is_some() {
-            return self.issue_in_order(plan);
+        if self.stored.is_some() || !plan.is_plain() {
+            let joined = plan.has_only_joins() && self.stored.is_none();
+            return if joined { self.issue_joined(plan) } else { self.issue_in_order(plan) };
         }
         for op in &plan.ops {
             self.issue_one(op);
         }
+    }
+
+    /// The same of a plan of which operations wait for one another by joins, and for nothing else.
+    fn issue_joined(&mut self, plan: &Plan) {
+        let mut locals = std::mem::take(&mut self.waiting.locals);
+        for _ in 0..plan.joins {
+            let join = self.join(NONE);
+            self.hold(join);
+            locals.push(join);
+        }
+        let global = |id: JoinId| if id.is_of_plan() { locals[id.index()] } else { id };
+        for op in &plan.ops {
+            let joins = (global(op.waits), global(op.signals));
+            let (id, die, waits) = self.accept(op, joins, NONE);
+            if !waits {
+                self.queue_up(id, die, op, false);
+            }
+        }
+        for join in locals.drain(..) {
+            self.release(join);
+        }
+        self.waiting.locals = locals;
     }
 
     /// The same of an operation of any kind.
@@ -64,7 +87,7 @@ impl Engine {
     /// The same of an operation that is all of a plan, where no medium is kept.
     #[inline(always)]
     pub fn issue_one(&mut self, op: &FlashOp) {
-        let (id, die, waits) = self.accept(op, NONE);
+        let (id, die, waits) = self.accept(op, (op.waits, op.signals), NONE);
         if !waits {
             self.queue_up(id, die, op, false);
         }
@@ -139,9 +162,15 @@ impl Engine {
     }
 
     /// Gives an operation a slot and finds what it waits for, `leader` among it: what comes before
-    /// it in its group. Its number, its die, and whether there is anything.
+    /// it in its group. The joins that it `awaits` and `signals` are the engine's. Its number, its
+    /// die, and whether there is anything.
     #[inline(always)]
-    fn accept(&mut self, op: &FlashOp, leader: u32) -> (u32, DieId, bool) {
+    fn accept(
+        &mut self,
+        op: &FlashOp,
+        (awaits, signals): (JoinId, JoinId),
+        leader: u32,
+    ) -> (u32, DieId, bool) {
         self.work_issued(op);
         let id = self.free_slot();
         let (block, changes) = (op.block.index(), op.kind != Kind::Read);
@@ -186,8 +215,9 @@ impl Engine {
             pins: 0,
             erase_before: NONE,
         };
+        (state.op.waits, state.op.signals) = (awaits, signals);
         self.path_issued(id);
-        for join in [op.signals, op.waiter] {
+        for join in [signals, op.waiter] {
             self.hold(join);
         }
         if op.instant {
@@ -198,9 +228,9 @@ impl Engine {
         if leader != NONE {
             self.after(id, leader);
         }
-        if !op.waits.is_none() && self.waiting.joins[op.waits.index()].count > 0 {
-            let edge = self.edge(id, self.waiting.joins[op.waits.index()].waiters);
-            self.waiting.joins[op.waits.index()].waiters = edge;
+        if !awaits.is_none() && self.waiting.joins[awaits.index()].count > 0 {
+            let edge = self.edge(id, self.waiting.joins[awaits.index()].waiters);
+            self.waiting.joins[awaits.index()].waiters = edge;
             self.ops[id as usize].deps += 1;
             waits = true;
         }
@@ -247,7 +277,7 @@ impl Engine {
 
     /// The same of one that is in a plan with others of all kinds.
     fn accept_any(&mut self, op: &FlashOp, leader: u32) -> (u32, DieId, bool) {
-        self.accept(op, leader)
+        self.accept(op, (op.waits, op.signals), leader)
     }
 
     /// A slot for an operation, the first of the free ones.

@@ -287,12 +287,14 @@ impl Engine {
     }
 
     /// The time, in ns.
+    #[inline]
     pub fn now(&self) -> u64 {
         self.now
     }
 
     /// When the next thing happens; [`NEVER`](crate::support::clocks::NEVER) if nothing is
     /// under way.
+    #[inline]
     pub fn next_event(&self) -> u64 {
         self.events.first().1
     }
@@ -307,6 +309,7 @@ impl Engine {
     }
 
     /// Operations that have not ended.
+    #[inline]
     pub fn under_way(&self) -> u32 {
         self.counts.under_way
     }
@@ -317,6 +320,7 @@ impl Engine {
     }
 
     /// Erases that have been issued and have not ended.
+    #[inline]
     pub fn erasing(&self) -> u32 {
         self.counts.erasing
     }
@@ -327,6 +331,7 @@ impl Engine {
     }
 
     /// What the chips can do.
+    #[inline]
     pub fn chip(&self) -> &Chip {
         &self.chip
     }
@@ -365,11 +370,13 @@ impl Engine {
     }
 
     /// Whether a tagged join has ended since they were last taken.
+    #[inline]
     pub fn has_finished(&self) -> bool {
         !self.waiting.finished.is_empty()
     }
 
     /// Buffer slots freed so far.
+    #[inline]
     pub fn freed_slots(&self) -> u64 {
         self.counts.freed_slots
     }

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::{Blocks, DEAD, Placement};
-use crate::ftl::context::{After, Cx, Label, PageOut, Place, Run};
+use crate::ftl::context::{After, Cx, Label, PageOut, Piece, Place, Run};
 use crate::nand::{Cause, Flash, JoinId, Role};
 use crate::support::NONE;
+use crate::support::chunks::first;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
 impl Blocks {
@@ -39,6 +40,17 @@ impl Blocks {
             }
             done += count;
         }
+    }
+
+    /// The same of one page that waits for nothing and lies where its number says, by a program that
+    /// begins at once.
+    #[inline]
+    pub fn program_alone(&mut self, cx: &mut Cx<'_>, at: Place, out: PageOut) {
+        let holder = self.holder(out.lpn);
+        let guard = if holder == at.block { BlockId::NONE } else { holder };
+        cx.program_one(at, out, After { guard, ..After::join(JoinId::NONE) });
+        self.last.set(out.lpn.index(), self.geometry.ppn(at.block, at.page).0);
+        self.owed.clear(out.lpn.index());
     }
 
     /// Join `waits`, and where the host's pages come after them all erases that the step has
@@ -123,26 +135,30 @@ impl Blocks {
     pub fn can_complete(&self, flash: &Flash, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
         let base = self.geometry.ppn(block, 0);
-        let mut offset = 0;
-        self.last.range(Lpn::indices(&lbn.range(ppb))).all(|&word| {
-            offset += 1;
-            let offset = offset - 1;
-            word == NONE
-                || Ppn(word) == base + offset
+        let Range { start, end } = Lpn::indices(&lbn.range(ppb));
+        let mut next = start;
+        while let Some(at) = self.last.first(next..end, |word| word != NONE) {
+            let (word, offset) = (self.last[at], (at - start) as u32);
+            let fits = Ppn(word) == base + offset
                 || if self.lies(word).0 == block {
                     word & DEAD != 0
                 } else {
                     flash.accepts(block, offset)
-                }
-        })
+                };
+            if !fits {
+                return false;
+            }
+            next = at + 1;
+        }
+        true
     }
 
     /// Whether a page of `lbn`, live or trimmed, has its last word outside `block`.
     pub fn has_more(&self, lbn: LogicalBlock, block: BlockId) -> bool {
         let ppb = self.ppb();
         let base = self.geometry.ppn(block, 0).0;
-        let mut words = self.last.range(Lpn::indices(&lbn.range(ppb)));
-        words.any(|&word| word != NONE && !(base..base + ppb).contains(&(word & !DEAD)))
+        let is_elsewhere = |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
+        self.last.first(Lpn::indices(&lbn.range(ppb)), is_elsewhere).is_some()
     }
 
     /// Makes `block` the data block of `lbn`: copies the newest version of each page that lies
@@ -160,10 +176,17 @@ impl Blocks {
         let (first, label) = (lbn.first(ppb), cx.label(Role::Data, lbn));
         let (mut fresh, mut offset) = (fresh, 0);
         let mut cursor = cx.flash.write_ptr(block);
+        let base = self.geometry.ppn(block, 0).0;
+        let is_elsewhere = |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
         while offset < ppb {
+            let stop = fresh.first().map_or(ppb, |out| out.lpn - first);
+            let pages = Lpn::indices(&(first + offset..first + stop));
+            offset = self.last.first(pages, is_elsewhere).map_or(stop, |at| Lpn(at as u32) - first);
+            if offset == ppb {
+                break;
+            }
             let page = if self.placement == Placement::Fixed { offset } else { cursor };
             let at = Place { block, page, label };
-            let stop = fresh.first().map_or(ppb, |out| out.lpn - first);
             if offset == stop {
                 let count = fresh
                     .iter()
@@ -175,21 +198,62 @@ impl Blocks {
                 (offset, cursor) = (offset + count as u32, cursor + count as u32);
                 continue;
             }
-            let word = self.last[(first + offset).index()];
-            let source = self.lies(word);
-            if word == NONE || source.0 == block {
-                offset += 1;
-            } else if word & DEAD != 0 {
+            if self.last[(first + offset).index()] & DEAD != 0 {
                 // One tombstone speaks of all of them; they then lie in this block.
                 let trimmed = self.trimmed_of(first + offset..first + ppb, fresh, block);
                 self.write_tombstones(cx, at, &trimmed);
                 (offset, cursor) = (offset + 1, cursor + 1);
             } else {
-                let count = self.copy_run(cx, first + offset..first + stop, at, Cause::Merge, join);
-                (offset, cursor) = (offset + count, cursor + count);
+                let (passed, count) = self.copy_all(cx, first + offset..first + stop, at, join);
+                (offset, cursor) = (offset + passed, cursor + count);
             }
         }
         self.data[lbn.index()] = block;
+    }
+
+    /// Copies the newest versions of `pages`, the first of which lies elsewhere, to `at` and
+    /// following, up to the first that has been trimmed; what lies there already is passed over.
+    /// How many pages it has passed, and how many copied. They signal `join`.
+    fn copy_all(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pages: Range<Lpn>,
+        at: Place,
+        join: JoinId,
+    ) -> (u32, u32) {
+        let (ppb, fixed) = (self.ppb(), self.placement == Placement::Fixed);
+        let words = self.last.head_mut(Lpn::indices(&pages));
+        if words.len() < (pages.end - pages.start) as usize {
+            let count = self.copy_run(cx, pages, at, Cause::Merge, join);
+            return (count, count);
+        }
+        let base = self.geometry.ppn(at.block, 0).0;
+        let is_elsewhere = |word: u32| (word != NONE) & ((word & !DEAD).wrapping_sub(base) >= ppb);
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let (mut next, mut copied) = (0, 0);
+        loop {
+            next += first(&words[next..], is_elsewhere).unwrap_or(words.len() - next);
+            let Some(&word) = words.get(next).filter(|&&word| word & DEAD == 0) else { break };
+            let source = self.geometry.split(Ppn(word));
+            let page = at.page + if fixed { next as u32 } else { copied };
+            let most = (words.len() - next).min((ppb - source.1.max(page)) as usize);
+            let run = &mut words[next..next + most];
+            let count = run.iter().zip(word..).take_while(|(word, next)| **word == *next).count();
+            for (word, to) in run[..count].iter_mut().zip(base + page..) {
+                *word = to;
+            }
+            let lpn = pages.start + next as u32;
+            pieces.push(Piece { source, page, count: count as u32, lpn });
+            (next, copied) = (next + count, copied + count as u32);
+        }
+        let step = self.striping.step(self.split(pages.start).0);
+        for piece in &mut pieces {
+            piece.lpn = self.striping.lpn(piece.lpn);
+        }
+        cx.copy_pieces(&pieces, step, at, Cause::Merge, join);
+        pieces.clear();
+        self.pieces = pieces;
+        (next as u32, copied)
     }
 
     /// Copies the newest versions of the first of `pages`, and of the next ones as long as they

@@ -29,7 +29,7 @@ pub use striping::Striping;
 
 use std::ops::Range;
 
-use crate::ftl::context::Cx;
+use crate::ftl::context::{Cx, Piece};
 use crate::ftl::pool::Pool;
 use crate::nand::{Cause, Flash, Geometry, JoinId};
 use crate::support::NONE;
@@ -73,6 +73,9 @@ pub struct Blocks {
     /// Physical page of the last word on each logical page, marked [`DEAD`] when that is trimmed;
     /// or [`NONE`].
     last: Chunks<u32, 256>,
+    /// Scratch: what is copied together.
+    #[serde(skip)]
+    pieces: Vec<Piece>,
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
     trimmed: Vec<Lpn>,
     owed: Bits,
@@ -97,6 +100,7 @@ impl Blocks {
             erases: vec![0; geometry.units as usize],
             balance: None,
             last: Chunks::new((data * geometry.pages_per_block) as usize, NONE),
+            pieces: Vec::new(),
             trimmed: Vec::new(),
             merge_erase: MergeErase::After,
             erased: JoinId::NONE,
@@ -122,6 +126,12 @@ impl Blocks {
     #[inline]
     fn lies(&self, word: u32) -> (BlockId, u32) {
         self.geometry.split(Ppn(word & !DEAD))
+    }
+
+    /// The last word on a page, to have it in the cache.
+    #[inline]
+    fn word(&self, lpn: Lpn) -> u32 {
+        self.last[lpn.index()]
     }
 
     /// Where a page lies, or `None` if it was never written or has been trimmed.

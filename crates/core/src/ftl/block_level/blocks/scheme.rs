@@ -2,7 +2,7 @@
 
 use super::{Blocks, Cx, MergeErase, Placement};
 use crate::ftl::context::PageOut;
-use crate::ftl::{Advice, Mapping, Shape};
+use crate::ftl::{Advice, Mapping, Shape, Single};
 use crate::metrics::Counters;
 use crate::metrics::observer::Folding;
 use crate::nand::config::ProgramOrder;
@@ -27,6 +27,15 @@ pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         pages: &[PageOut],
         waits: JoinId,
     ) -> usize;
+
+    /// It writes some pages alone.
+    const WRITES_ALONE: bool = false;
+
+    /// Writes a page by one program, which begins at once, and nothing else; `false` where more has
+    /// to be planned, or may have to: then nothing has happened.
+    fn write_alone(&mut self, _blocks: &mut Blocks, _cx: &mut Cx<'_>, _page: PageOut) -> bool {
+        false
+    }
 
     /// What was done to a block while it was buffered; see [`Advice::on_hint`].
     fn on_hint(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
@@ -162,6 +171,31 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         placed.clear();
         self.placed = placed;
         count
+    }
+
+    fn takes_single_pages(&self) -> bool {
+        true
+    }
+
+    fn writes_alone(&self) -> bool {
+        S::WRITES_ALONE
+    }
+
+    fn fetch(&self, pages: &[Lpn]) {
+        let word = |&lpn: &Lpn| self.blocks.word(self.blocks.striping.placed(lpn));
+        std::hint::black_box(pages.iter().map(word).fold(0, |all, word| all ^ word));
+    }
+
+    fn write_one(&mut self, cx: &mut Cx<'_>, page: PageOut) -> Single {
+        if !cx.at_once {
+            let taken = self.write(cx, &[page], JoinId::NONE) > 0;
+            return if taken { Single::Taken } else { Single::NoRoom };
+        }
+        let alone = self.blocks.striping.is_plain() && !self.blocks.is_read_only() && {
+            self.blocks.begin_step();
+            self.scheme.write_alone(&mut self.blocks, cx, page)
+        };
+        if alone { Single::Taken } else { Single::NotAlone }
     }
 
     fn trim(&mut self, _cx: &mut Cx<'_>, first: Lpn, count: u32) {

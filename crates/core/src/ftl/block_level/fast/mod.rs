@@ -362,6 +362,26 @@ impl BlockScheme for Fast {
         count
     }
 
+    const WRITES_ALONE: bool = true;
+
+    /// To the random log block that is open, if it has room.
+    fn write_alone(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, page: PageOut) -> bool {
+        let (lbn, offset) = blocks.split(page.lpn);
+        let is_random = offset != 0
+            && self.sequential.is_none_or(|run| run.lbn != lbn)
+            && self.config.merge_timing == MergeTiming::Lazy
+            && self.leaving.is_none()
+            && blocks.direct(cx.flash, page.lpn, 1) == 0;
+        let Some(log) = self.random.back_mut().filter(|_| is_random) else { return false };
+        if log.entries.len() as u32 == blocks.ppb() {
+            return false;
+        }
+        let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
+        log.entries.push(Entry::Page(page.lpn));
+        blocks.program_alone(cx, at, page);
+        true
+    }
+
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
         let (lbn, _) = blocks.split(pages[0]);
         let Some(log) = self.open(blocks, cx, Lpn::NONE) else { return false };

@@ -3,8 +3,7 @@
 
 use std::ops::Range;
 
-use hashbrown::HashTable;
-
+use super::index::Index;
 use crate::support::bits::Bits;
 use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
@@ -29,18 +28,12 @@ pub struct Cache {
     /// Slots that hold nothing.
     free: Roomy<u32>,
     /// Slot of each page that is held.
-    entries: HashTable<u32>,
+    entries: Index,
     /// Pages whose entry the flash does not have.
     dirty: Bits,
 }
 
-/// An empty table of `capacity` entries: twice as many, so that it never grows for the sake of what
-/// has been taken out.
-fn table(capacity: usize) -> HashTable<u32> {
-    HashTable::with_capacity(2 * (capacity + 1))
-}
-
-/// The table follows from the rest.
+/// The index follows from the rest.
 impl Persist for Cache {
     fn save(&self, sink: &mut Sink<'_>) -> Result<(), Error> {
         let Self {
@@ -76,22 +69,19 @@ impl Persist for Cache {
         self.protected_most.load(source)?;
         self.free.load(source)?;
         self.dirty.load(source)?;
-        self.entries = table(self.lpn.len());
+        self.entries.clear();
         let mut held = vec![true; self.lpn.len()];
         for &at in &self.free {
             *held.get_mut(at as usize).ok_or(Error::DeserializeBadEncoding)? = false;
         }
-        let hash = |&at: &u32| hash(self.lpn[at as usize]);
-        for at in (0..self.lpn.len() as u32).filter(|&at| held[at as usize]) {
-            self.entries.insert_unique(hash(&at), at, hash);
+        for (at, &lpn) in (0..).zip(&self.lpn).filter(|(at, _)| held[*at as usize]) {
+            if !self.entries.fits(lpn) {
+                return Err(Error::DeserializeBadEncoding);
+            }
+            self.entries.insert(lpn, at, &self.lpn);
         }
         Ok(())
     }
-}
-
-/// Spreads page numbers over the table.
-fn hash(lpn: Lpn) -> u64 {
-    u64::from(lpn.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Cache {
@@ -106,14 +96,26 @@ impl Cache {
             protected_len: 0,
             protected_most,
             free: (0..capacity).rev().collect(),
-            entries: table(capacity as usize),
+            entries: Index::new(capacity as usize, logical_pages as usize),
             dirty: Bits::new(logical_pages as usize),
         }
     }
 
     #[inline]
     fn entry_at(&self, lpn: Lpn) -> Option<u32> {
-        self.entries.find(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn).copied()
+        self.entries.find(lpn, &self.lpn)
+    }
+
+    /// Reads from memory what is known of these pages, which are going to be used, and of as many
+    /// entries that go next: all at once, where one after the other would be waited for.
+    pub fn fetch(&self, pages: &[Lpn]) {
+        let known = |lpn: Lpn| self.entry_at(lpn).map_or(0, |at| self.links.entry(at));
+        let list = if self.probation.is_empty() { &self.protected } else { &self.probation };
+        let goes = list.iter_back(&self.links).take(if self.room() > 0 { 0 } else { pages.len() });
+        let goes = goes.map(|entry_at| self.lpn[entry_at as usize]);
+        std::hint::black_box(
+            pages.iter().copied().chain(goes).fold(0, |all, lpn| all ^ known(lpn)),
+        );
     }
 
     /// Whether the entry of `lpn` is held.
@@ -159,10 +161,8 @@ impl Cache {
 
     /// Lets the entry of `lpn` go, which is held. O(1).
     pub fn remove(&mut self, lpn: Lpn) {
-        let found =
-            self.entries.find_entry(hash(lpn), |&entry_at| self.lpn[entry_at as usize] == lpn);
-        let Ok(entry) = found else { return };
-        let (entry_at, _) = entry.remove();
+        let Some(entry_at) = self.entry_at(lpn) else { return };
+        self.entries.remove(lpn, entry_at);
         if self.is_protected.clear(entry_at as usize) {
             self.protected.remove(&mut self.links, entry_at);
             self.protected_len -= 1;
@@ -177,8 +177,7 @@ impl Cache {
         let Some(entry_at) = self.free.pop() else { return };
         self.lpn[entry_at as usize] = lpn;
         self.probation.push_front(&mut self.links, entry_at);
-        let lpns = &self.lpn;
-        self.entries.insert_unique(hash(lpn), entry_at, |&entry_at| hash(lpns[entry_at as usize]));
+        self.entries.insert(lpn, entry_at, &self.lpn);
     }
 
     /// Whether the flash lacks the entry of `lpn`, which is held.
@@ -212,7 +211,7 @@ impl Cache {
             + self.links.bytes()
             + self.is_protected.bytes()
             + self.dirty.bytes()
-            + self.entries.allocation_size()
+            + self.entries.bytes()
     }
 
     /// Compares redundant state.

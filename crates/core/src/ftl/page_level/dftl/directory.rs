@@ -81,6 +81,18 @@ impl Directory {
         self.place[number as usize] = ppn;
     }
 
+    /// Whether a translation page lies on flash.
+    #[inline]
+    pub fn is_stored(&self, number: u32) -> bool {
+        !self.place[number as usize].is_none()
+    }
+
+    /// Whether translation pages wait to be written.
+    #[inline]
+    pub fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
     /// Translation pages on flash.
     pub fn stored(&self) -> u32 {
         self.stored

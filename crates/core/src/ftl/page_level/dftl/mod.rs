@@ -57,6 +57,7 @@
 
 mod cache;
 mod directory;
+mod index;
 #[cfg(test)]
 mod tests;
 
@@ -321,6 +322,23 @@ impl PageScheme for Dftl {
 
     fn knows(&self, lpn: Lpn) -> bool {
         self.cache.holds(lpn)
+    }
+
+    #[inline]
+    fn needs_no_map(&self, lpn: Lpn) -> bool {
+        let is_new = || !self.directory.is_stored(self.directory.page_of(lpn));
+        self.cache.holds(lpn) || (self.cache.room() > 0 && is_new())
+    }
+
+    #[inline]
+    fn writes_no_map(&self, lpn: Lpn) -> bool {
+        let goes = || self.cache.victim().filter(|_| self.cache.room() == 0);
+        !self.directory.has_due()
+            && (self.cache.holds(lpn) || goes().is_none_or(|victim| !self.cache.is_dirty(victim)))
+    }
+
+    fn fetch(&self, pages: &[Lpn]) {
+        self.cache.fetch(pages);
     }
 
     fn before_lookup(&mut self, store: &mut Store, cx: &mut Cx<'_>, table: &Table, lpn: Lpn) {

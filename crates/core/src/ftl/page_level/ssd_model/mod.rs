@@ -82,8 +82,8 @@
 
 mod cleaning;
 mod elements;
-mod planes;
 mod sealed;
+mod whole;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -250,9 +250,9 @@ impl Config {
         let g = shape.geometry;
         let pools = Pools::new(g.units, (0..g.chips()).collect(), self.stride);
         let (alloc, shared) = match self.active {
-            Active::Plane => (Chooser::other(planes::Planes::new(pools.clone(), self.pool)), None),
+            Active::Plane => (Chooser::planes(pools.clone(), self.pool == Pool::Plane), None),
             Active::Element => {
-                (Chooser::other(planes::Whole::new(pools.clone())), Some(self.numbering()))
+                (Chooser::other(whole::Whole::new(pools.clone())), Some(self.numbering()))
             }
         };
         let options = sealed::Options {

@@ -147,6 +147,32 @@ struct Sealed {
     turns: Turns,
 }
 
+impl Sealed {
+    /// A plane of the element of `unit` is short.
+    #[inline(never)]
+    fn clean_element(&mut self, store: &mut Store, unit: PlaneId) {
+        let (element, elements) = (store.pools().of_unit(unit), store.pools().count());
+        let (dies, units) = (store.geometry().dies, store.geometry().units);
+        let mut next = element;
+        while next < dies {
+            let die = next;
+            next += elements;
+            let mut planes = PlaneId::every(die, dies, units);
+            if planes.any(|unit| store.is_collecting(unit)) {
+                continue;
+            }
+            let count = units / dies;
+            let last = self.cleaned[die as usize];
+            let in_turn = (1..=count).map(|turn| PlaneId(die + (last + turn) % count * dies));
+            let short = |&unit: &PlaneId| store.free_blocks(unit) <= self.low && store.gains(unit);
+            if let Some(unit) = { in_turn }.find(short) {
+                self.cleaned[die as usize] = unit.0 / dies;
+                store.ask_for_space(unit, DATA);
+            }
+        }
+    }
+}
+
 impl Discipline for Sealed {
     fn opens(&mut self, store: &mut Store, unit: PlaneId) -> Option<BlockId> {
         self.rotation.take(store, unit)
@@ -161,31 +187,14 @@ impl Discipline for Sealed {
     /// On each die the first plane that is short is cleaned, planes taking turns. One at a time,
     /// and planes that share an open block all together.
     fn asks_for_room(&mut self, store: &mut Store, unit: PlaneId) {
-        let (element, elements) = (store.pools().of_unit(unit), store.pools().count());
         if self.shared {
             return store.ask_for_space(unit, DATA);
         }
-        let (dies, units) = (store.geometry().dies, store.geometry().units);
-        let mut next = element;
-        while next < dies {
-            let die = next;
-            next += elements;
-            // After most writes none is short.
-            let planes = || PlaneId::every(die, dies, units);
-            if !planes().any(|unit| store.free_blocks(unit) <= self.low) {
-                continue;
-            }
-            if planes().any(|unit| store.is_collecting(unit)) {
-                continue;
-            }
-            let count = units / dies;
-            let last = self.cleaned[die as usize];
-            let in_turn = (1..=count).map(|turn| PlaneId(die + (last + turn) % count * dies));
-            let short = |&unit: &PlaneId| store.free_blocks(unit) <= self.low && store.gains(unit);
-            if let Some(unit) = { in_turn }.find(short) {
-                self.cleaned[die as usize] = unit.0 / dies;
-                store.ask_for_space(unit, DATA);
-            }
+        // After most writes none is short.
+        let pools = store.pools();
+        let mut planes = pools.units(pools.of_unit(unit));
+        if planes.any(|unit| store.free_blocks(unit) <= self.low) {
+            self.clean_element(store, unit);
         }
     }
 

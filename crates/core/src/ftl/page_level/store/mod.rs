@@ -306,6 +306,7 @@ impl Store {
     }
 
     /// The array's numbers.
+    #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -313,6 +314,17 @@ impl Store {
     /// Whether each page is a program by itself, and no other comes with it.
     pub fn takes_one_program(&self) -> bool {
         self.geometry.program_pages == 1 && self.discipline.is_none()
+    }
+
+    /// Whether the next fresh page of a unit is the last of its block, and what ends the block
+    /// comes with it.
+    #[inline]
+    pub fn ends_block(&self, unit: PlaneId, class: u32) -> bool {
+        self.discipline.is_some() && {
+            let open = &self.open[self.write_point(unit, class, false)];
+            let next = if open.block.is_none() { 0 } else { open.page };
+            next + 1 == self.data_pages()
+        }
     }
 
     /// Pages of a block.
@@ -614,7 +626,7 @@ impl Store {
         let ppn = self.put(cx, (unit, class), out, owner, guard, waits)?;
         if class < self.limits.regions {
             self.history.now += 1;
-            let has_placed = self.alloc.as_mut().is_none_or(Chooser::has_placed);
+            let has_placed = self.alloc.as_mut().is_none_or(|alloc| alloc.has_placed(unit));
             if let Some(mut alloc) = self.alloc.take_if(|_| !has_placed) {
                 alloc.placed(unit, &mut View { store: self, engine: cx.engine, class });
                 self.alloc = Some(alloc);

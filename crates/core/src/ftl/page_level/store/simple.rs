@@ -1,8 +1,7 @@
-//! Fresh pages of the host where little is to be asked: units take turns, and each has one open
-//! block for them, a page of which is a program. So it is on most drives, and mostly.
+//! Fresh pages of the host where little is to be asked: units take turns, or a page's number says
+//! which one it goes to, and each has one open block for them, a page of which is a program. So it is on most drives, and mostly.
 
 use super::{DATA, Limits, Store};
-use crate::ftl::alloc::Chooser;
 use crate::ftl::context::{After, Cx, PageOut, Place};
 use crate::nand::{Geometry, JoinId};
 use crate::support::ids::{BlockId, Ppn};
@@ -26,7 +25,10 @@ impl Store {
         if !self.simple {
             return None;
         }
-        let unit = self.alloc.as_ref().and_then(Chooser::first_choice)?;
+        let unit = match &self.alloc {
+            Some(alloc) => alloc.first_choice(|| self.pools.of_page(out.lpn))?,
+            None => return None,
+        };
         let write_point = self.write_point(unit, DATA, false);
         if self.open[write_point].block.is_none() || !self.has_share(unit) {
             return None;
@@ -44,8 +46,10 @@ impl Store {
             self.close_point(cx, (unit, DATA), false, write_point);
         }
         self.history.now += 1;
-        let has_placed = self.alloc.as_mut().map(Chooser::has_placed);
-        debug_assert_eq!(has_placed, Some(true), "who has a first choice need not be told");
+        if let Some(alloc) = &mut self.alloc {
+            let has_placed = alloc.has_placed(unit);
+            debug_assert!(has_placed, "who has a first choice need not be told");
+        }
         Some(self.geometry.ppn(at.block, at.page))
     }
 }

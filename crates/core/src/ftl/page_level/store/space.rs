@@ -55,6 +55,7 @@ impl Store {
     }
 
     /// How the units are divided into pools.
+    #[inline]
     pub fn pools(&self) -> &Pools {
         &self.pools
     }
@@ -87,7 +88,8 @@ impl Store {
         old: Option<Ppn>,
     ) -> Option<PlaneId> {
         // Mostly it is told without looking at all units, for which it would have to be taken out.
-        if let Some(unit) = self.alloc.as_ref().and_then(Chooser::first_choice)
+        if let Some(alloc) = &self.alloc
+            && let Some(unit) = alloc.first_choice(|| pool)
             && self.takes(cx.engine, unit, class)
         {
             return Some(unit);
@@ -158,9 +160,8 @@ impl Store {
     #[inline]
     pub(in crate::ftl) fn gains(&self, unit: PlaneId) -> bool {
         self.together(unit).any(|unit| {
-            let least = self.units[unit.index()].closed.min();
-            least.is_some_and(|(_, valid)| u32::from(valid) < self.data_pages())
-                || self.rest_gains(unit)
+            let least = self.units[unit.index()].closed.least();
+            least.is_some_and(|valid| u32::from(valid) < self.data_pages()) || self.rest_gains(unit)
         })
     }
 
@@ -226,6 +227,7 @@ impl Store {
     }
 
     /// Erased blocks in `unit`.
+    #[inline]
     pub fn free_blocks(&self, unit: PlaneId) -> u32 {
         self.pool.free(unit)
     }

@@ -39,8 +39,8 @@ impl Store {
     /// Those of them whose erase has ended, counted up to two: mostly the first two are.
     #[inline]
     pub(super) fn really_erased(&self, engine: &Engine, unit: PlaneId) -> usize {
-        // As in an untimed run, and while a drive is filled.
-        if engine.under_way() == 0 {
+        // An erased block is changed by nothing but its erase.
+        if engine.erasing() == 0 {
             return self.erased(unit).min(2) as usize;
         }
         self.count_erased(engine, unit)

@@ -1,9 +1,9 @@
 //! The units of a store as an allocator sees them.
 
-use super::Store;
-use crate::ftl::alloc::Units;
+use super::{Open, Store};
+use crate::ftl::alloc::{Offer, Units};
 use crate::nand::Engine;
-use crate::support::ids::{BlockId, PlaneId, Ppn};
+use crate::support::ids::{PlaneId, Ppn};
 
 /// A store's units.
 #[derive(Debug)]
@@ -45,10 +45,8 @@ impl Units for View<'_> {
         self.store.geometry.unit_of(self.store.geometry.split(ppn).0)
     }
 
-    fn writes_after(&self, unit: PlaneId, ppn: Ppn) -> bool {
-        let open = self.store.open[self.store.write_point(unit, self.class, false)].block;
-        let opened = |block: BlockId| self.store.history.sequence[block.index()];
-        open.is_none() || opened(open) >= opened(self.store.geometry.split(ppn).0)
+    fn opened(&self, ppn: Ppn) -> u64 {
+        self.store.history.sequence[self.store.geometry.split(ppn).0.index()]
     }
 
     fn busy_ns(&self, unit: PlaneId) -> u64 {
@@ -59,19 +57,28 @@ impl Units for View<'_> {
         self.store.free_pages(unit, self.class)
     }
 
-    #[inline]
-    fn room(&mut self, unit: PlaneId) -> Option<u32> {
-        let (store, u) = (&*self.store, &self.store.units[unit.index()]);
-        let open = &store.open[store.write_point(unit, self.class, false)];
-        let erased = store.pool.free(unit);
-        let (room, opens) =
-            if open.block.is_none() { (0, 1) } else { (store.data_pages() - open.page, 0) };
-        // While nothing is under way, what is erased really is: so it is asked most often.
-        let plenty = store.limits.one_open && self.engine.under_way() == 0 && erased > opens;
-        if (plenty && u.valid + u.coming <= store.limits.share) || self.takes(unit) {
-            return Some(erased * self.store.data_pages() + room);
+    #[inline(always)]
+    fn offer(&mut self, unit: PlaneId, (home, opened): (PlaneId, u64)) -> Option<Offer> {
+        let store = &*self.store;
+        let Open { block, page, .. } = store.open[store.write_point(unit, self.class, false)];
+        let (erased, is_home) = (store.pool.free(unit), home == unit);
+        let simply = store.limits.one_open && !store.limits.pools_as_one;
+        let has_place = if simply && self.engine.erasing() == 0 {
+            erased > u32::from(block.is_none())
+        } else {
+            store.has_place(self.engine, unit, self.class)
+        };
+        if !has_place || !(is_home || store.has_share(unit)) {
+            self.store.ask_for_room(unit, self.class);
+            return None;
         }
-        None
+        let rest = if block.is_none() { 0 } else { store.data_pages() - page };
+        // Of a page that lies nowhere it is not asked.
+        let is_newer = is_home
+            || block.is_none()
+            || home.is_none()
+            || store.history.sequence[block.index()] >= opened;
+        Some(Offer { free: erased * store.data_pages() + rest, is_newer })
     }
 
     #[inline]
