@@ -52,7 +52,11 @@ class Finding:
     # Where two orders are compared: how many of how many pairs are in both.
     pairs: tuple[int, int] | None = None
     # Points that decide nothing, as runs of theirs are not to be trusted.
-    distrusted: int = 0
+    untrusted: Sequence[tuple[Run, Run | None]] = ()
+    # Workloads, schemes or settings of which no point decides, though others do.
+    untold: Sequence[str] = ()
+    # What points that decide nothing have in common, where not all points have it.
+    untrusted_of: str = ""
     # Points of an order that are open only because the seeds differ.
     level: int = 0
     # Of a claim of a lead: points at which there is none, or none that the seeds tell.

@@ -9,7 +9,7 @@ from eraseblock_reproduction.data import Claim, Selection
 from eraseblock_reproduction.selection import Run, at, named, select, words
 
 # What people call a point by, before anything else that it differs in.
-_FIRST = (
+FIRST = (
     *("workload", "buffer.size", "nand.page_size", "nand.channels", "buffer.scheme.kind"),
     *("buffer.scheme.threshold", "ftl.allocator.kind", "ftl.allocator.striping_unit", "ftl.gc.cost"),
 )
@@ -21,14 +21,10 @@ Place = tuple[str, str]
 
 def places(claim: Claim, points: Sequence[tuple[Run, Run | None]]) -> list[Place]:
     """Each point by the sides of the claim that it is of, and what else it differs in from the others."""
-    taken_together = {key for step in claim.table.get("along", ()) for key in step}
-    over = claim.table.get("over", ())
-    taken_together |= {over} if isinstance(over, str) else set(over)
-    if "spread" in claim.table:
-        taken_together.add(claim.table["spread"])
+    taken_together = together(claim)
     runs = [run for run, _ in points]
     others = [run if other is None else other for run, other in points]
-    lefts, rights = _sides(claim.lefts, runs), _sides(claim.rights, others)
+    lefts, rights = sides(claim.lefts, runs), sides(claim.rights, others)
     both = [f"{left}; {right}" for left, right in zip(lefts, rights, strict=True)]
     more = _told(runs, taken_together, both)
     rest = _told(others, taken_together, [f"{one}; {name}" for one, name in zip(both, more, strict=True)])
@@ -36,6 +32,16 @@ def places(claim: Claim, points: Sequence[tuple[Run, Run | None]]) -> list[Place
         (" ".join(filter(None, (name, left))), " ".join(filter(None, (right, other))))
         for name, left, right, other in zip(more, lefts, rights, rest, strict=True)
     ]
+
+
+def together(claim: Claim) -> set[str]:
+    """The settings along or over which a claim takes runs together."""
+    over = claim.table.get("over", ())
+    found = {key for step in claim.table.get("along", ()) for key in step}
+    found |= {over} if isinstance(over, str) else set(over)
+    if "spread" in claim.table:
+        found.add(claim.table["spread"])
+    return found
 
 
 def listed(found: Sequence[Place]) -> str:
@@ -51,7 +57,7 @@ def listed(found: Sequence[Place]) -> str:
     return ", ".join(" against ".join(filter(None, one)) for one in found)
 
 
-def _sides(selections: Sequence[Selection], runs: Sequence[Run]) -> list[str]:
+def sides(selections: Sequence[Selection], runs: Sequence[Run]) -> list[str]:
     """Of several selections the name of the one that each run is of."""
     if len(selections) < 2:
         return [""] * len(runs)
@@ -77,7 +83,7 @@ def _differing(runs: Sequence[Run], left_out: Collection[str]) -> list[str]:
     count = Counter(leaf for run in runs for leaf in dict.fromkeys(run.leaves))
     differ = {path for (path, _), times in count.items() if times < len(runs)}
     named = [path for path in differ if path not in left_out and not path.startswith(inside)]
-    return sorted(named, key=lambda path: (_FIRST.index(path) if path in _FIRST else len(_FIRST), path))
+    return sorted(named, key=lambda path: (FIRST.index(path) if path in FIRST else len(FIRST), path))
 
 
 def _text(run: Run, path: str) -> str:

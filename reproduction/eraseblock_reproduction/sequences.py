@@ -37,7 +37,8 @@ def trend(question: Question) -> Finding:
                 found[cell.run.identity(axes)][index].append(cell)
     sequences: list[list[_Figures]] = []
     runs: list[Run] = []
-    distrusted, absent = 0, 0
+    distrusted: list[Run] = []
+    absent = 0
     for by_step in found.values():
         along = [point for index in range(len(steps)) for point in points(by_step[index])]
         if len(along) != len(steps) or any(point.mean is None for point in along):
@@ -46,8 +47,8 @@ def trend(question: Question) -> Finding:
             sequences.append([point.known for point in along])
             runs.append(along[0].run)
         else:
-            distrusted += 1
-    _check(len(sequences), distrusted, question.runs)
+            distrusted.append(along[0].run)
+    _check(len(sequences), len(distrusted), question.runs)
     holding = [_goes(claim, one) for one in sequences]
     mean = _mean_sequence(sequences)
     by_interval = [_only_by_interval(claim, one) for one in sequences]
@@ -58,7 +59,7 @@ def trend(question: Question) -> Finding:
     verdict = worst([verdict, *(_of_leads(claim, sides) for sides in leads)])
     surely = [holds and min(sides) > 0 for holds, sides in zip(surely, leads, strict=True)]
     shown = sequences[0] if len(sequences) == 1 else mean
-    reasons = [_distrust(distrusted)]
+    reasons = [_distrust(len(distrusted))]
     reasons.append(
         f"at {open_} of {len(sequences)} points the seeds do not tell where a step goes" if open_ else ""
     )
@@ -69,7 +70,7 @@ def trend(question: Question) -> Finding:
         steps=[fmean(step.values()) for step in shown],
         held=(sum(surely), len(surely)),
         where=[(run, None, holds) for run, holds in zip(runs, surely, strict=True)],
-        distrusted=distrusted,
+        untrusted=[(run, None) for run in distrusted],
         leadless=sum(side <= 0 for sides in leads for side in sides),
         reason=reason,
     )
@@ -84,7 +85,7 @@ def agree(one: Question, other: Question) -> Finding:
     sign = -1 if claim.table.get("opposite") else 1
     groups: dict[str, dict[str, list[tuple[_Figures, _Figures]]]] = defaultdict(dict)
     runs: dict[str, Run] = {}
-    distrusted: set[str] = set()
+    distrusted: dict[str, Run] = {}
     absent = 0
     for left in claim.lefts:
         ours, theirs = (points(cells(question, left)) for question in (one, other))
@@ -96,7 +97,7 @@ def agree(one: Question, other: Question) -> Finding:
             runs.setdefault(key, first.run)
             groups[key].setdefault(_value_of(first.run, axes), []).append((first.known, second.known))
             if not first.trusted:
-                distrusted.add(key)
+                distrusted[key] = first.run
     chosen = {
         key: {value: some[0] for value, some in group.items()}
         for key, group in groups.items()
@@ -118,7 +119,7 @@ def agree(one: Question, other: Question) -> Finding:
         held=(sum(holding), len(holding)),
         where=[(runs[key], None, holds) for key, holds in zip(chosen, holding, strict=True)],
         pairs=(sum(map(sum, ordered)), sum(map(len, ordered))),
-        distrusted=len(distrusted),
+        untrusted=[(run, None) for run in distrusted.values()],
         reason="; ".join(filter(None, [_distrust(len(distrusted)), _absence(absent)])),
     )
 

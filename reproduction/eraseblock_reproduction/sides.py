@@ -372,6 +372,7 @@ def _finding(
         reasons.append(f"at {level} of {len(deciding)} points the seeds do not tell which side is ahead")
     reason = "; ".join(reasons)
     where = [(one.figure.run, one.figure.other, _surely(claim, one)) for one in deciding]
+    untrusted = [(one.figure.run, one.figure.other) for one in effects if not one.figure.trusted]
     figures = [one.figure for one in effects]
     ours = _over_points(deciding, _combine(claim))
     return Finding(
@@ -380,7 +381,7 @@ def _finding(
         figures,
         held=(sum(holds for _, _, holds in where), len(where)),
         where=where,
-        distrusted=distrusted,
+        untrusted=untrusted,
         level=level,
         leadless=sum(not one.led for one in deciding),
         reason=reason,

@@ -10,13 +10,16 @@ from eraseblock_reproduction.data import NEEDS, Claim, Figure, Paper
 from eraseblock_reproduction.finding import (
     CONTRADICTS,
     NOT,
+    PARTLY,
     REPRODUCED,
     UNDECIDED,
     Finding,
     UndecidedError,
+    worst,
 )
 from eraseblock_reproduction.points import Question
 from eraseblock_reproduction.selection import Run, at, matches, select
+from eraseblock_reproduction.untold import shared, untold
 
 
 def judge(paper: Paper, figure: Figure, claim: Claim, runs: Sequence[Run]) -> Finding:
@@ -70,13 +73,34 @@ def _judged(paper: Paper, claim: Claim, runs: Sequence[Run]) -> Finding:
 def _reading(paper: Paper, claim: Claim, text: str, runs: Sequence[Run]) -> Finding:
     """The verdict under one reading of the quantity."""
     question = Question(claim, paper.quantities[str(claim.quantity)], text, runs)
+    return _as_far_as_told(paper, claim, _found(paper, question))
+
+
+def _as_far_as_told(paper: Paper, claim: Claim, finding: Finding) -> Finding:
+    """A claim of several workloads or schemes is reproduced in part at most if nothing tells of one."""
+    if not finding.untrusted or finding.verdict == UNDECIDED:
+        return finding
+    points = [(run, other, True) for run, other, _ in finding.where]
+    points += [(run, other, False) for run, other in finding.untrusted]
+    names = untold(claim, points)
+    finding = replace(finding, untold=names, untrusted_of=shared(claim, points))
+    if not names:
+        return finding
+    told = f"nothing that is to be trusted tells of {', '.join(names)}".replace(f"{paper.name}-", "")
+    verdict = worst([finding.verdict, PARTLY])
+    return replace(finding, verdict=verdict, reason="; ".join(filter(None, [finding.reason, told])))
+
+
+def _found(paper: Paper, question: Question) -> Finding:
+    """The verdict on all points that decide."""
+    claim = question.claim
     try:
         match claim.kind:
             case "trend":
                 return sequences.trend(question)
             case "agree":
                 other = paper.quantities[claim.table["with"]]
-                return sequences.agree(question, Question(claim, other, other.value, runs))
+                return sequences.agree(question, Question(claim, other, other.value, question.runs))
             case "number" | "exact" | "range":
                 return sides.one_sided(question)
             case _:

@@ -15,6 +15,8 @@ _PERCENT = ("reduction", "increase")
 _SAME = 1e-9
 # Significant digits of a figure, and at most, where fewer would tell something else.
 _DIGITS, _MOST = 3, 7
+# Percents of which digits beyond these say nothing.
+_HUGE = 10_000
 
 
 def stated(paper: Paper, claim: Claim) -> str:
@@ -83,8 +85,9 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
         parts.append(f"seeds leave {finding.level if len(finding.effects) > 1 else 'it'} open")
     if finding.leadless:
         parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects) or len(finding.steps)}")
-    if finding.distrusted and finding.verdict != UNDECIDED:
-        parts.append(f"{finding.distrusted} more not trusted")
+    if finding.untrusted and finding.verdict != UNDECIDED:
+        of = f": {finding.untrusted_of.replace(f'{paper.name}-', '')}" if finding.untrusted_of else ""
+        parts.append(f"{len(finding.untrusted)} more not trusted{of}")
     if finding.ours is not None and finding.verdict == UNDECIDED:
         parts.append("not trusted")
     return "; ".join(parts)
@@ -266,6 +269,8 @@ def signed(effect: float) -> str:
     if effect >= 2:
         return "+∞ %"
     percent = 100 * ((2 + effect) / (2 - effect) - 1)
+    if percent >= _HUGE:
+        return f"+{float(f'{percent:.{_DIGITS}g}'):,.0f} %"
     # Nearly nothing left is more than nothing left.
     return f"{'' if percent < 0 else '+'}{number(percent, bounds=[-100])} %"
 

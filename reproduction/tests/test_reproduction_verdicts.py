@@ -307,11 +307,11 @@ def test_points_that_decide_nothing_are_told() -> None:
     runs.append(run("b", "8 MiB", time=10))
     table = claim("order", left=A, right=B, relation="less")
     assert wording.ours(PAPER, table, judge(PAPER, FIGURE, table, runs)).endswith(
-        "3 of 3; 1 more not trusted"
+        "3 of 3; 1 more not trusted: 8 MiB"
     )
     trend = claim("trend", along=[A, B], relation="rising")
     found = judge(PAPER, FIGURE, trend, runs)
-    assert wording.ours(PAPER, trend, found).endswith("holds at 3 of 3; 1 more not trusted")
+    assert wording.ours(PAPER, trend, found).endswith("holds at 3 of 3; 1 more not trusted: 8 MiB")
     assert found.reason == "1 point is not to be trusted, and decides nothing"
 
 
@@ -352,7 +352,7 @@ def test_what_the_seeds_leave_open_is_told() -> None:
 def test_one_point_that_decides_has_no_span() -> None:
     made = claim("order", left=A, right=B, relation="less")
     runs = [*pair(5, 10), run("a", "2 MiB", trusted=False, time=20), run("b", "2 MiB", time=10)]
-    assert wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs)) == "-50 %; 1 more not trusted"
+    assert wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs)) == "-50 %; 1 more not trusted: 2 MiB"
     assert wording.signed(1.8) == "+1,800 %"
 
 

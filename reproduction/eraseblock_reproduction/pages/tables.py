@@ -42,7 +42,7 @@ def _claim(paper: PaperAnswer, answer: Answer) -> list[object]:
     ours = finding.ours
     figures = (None, None, None, None) if ours is None else (ours.mean, ours.low, ours.high, ours.seeds)
     readings = [
-        f"{name}: {wording.ours(paper.paper, claim, one)}: {one.verdict}"
+        ": ".join(filter(None, [name, wording.ours(paper.paper, claim, one), one.verdict]))
         for name, one in finding.readings.items()
     ]
     return [
