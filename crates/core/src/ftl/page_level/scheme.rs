@@ -272,7 +272,11 @@ impl<S: PageScheme + 'static> PageLevel<S> {
             table.set(lpn, ppn);
             return Single::Taken;
         }
-        if cx.at_once && !scheme.writes_no_map(lpn) {
+        // A read counts as work of its die once it has begun: who asks for that may pick otherwise.
+        if cx.at_once
+            && (!scheme.writes_no_map(lpn)
+                || (!scheme.needs_no_map(lpn) && cx.engine.watches_work()))
+        {
             return Single::NotAlone;
         }
         if !scheme.write_map(store, cx, table) || !scheme.before_write(store, cx, table, lpn) {
