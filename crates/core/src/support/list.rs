@@ -152,6 +152,19 @@ impl List {
             })
         })
     }
+
+    /// The nodes from back to front.
+    #[inline]
+    pub fn iter_back<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
+        let mut node = self.back;
+        std::iter::from_fn(move || {
+            (node != NONE).then(|| {
+                let this = node;
+                node = links.nodes[this as usize][0];
+                this
+            })
+        })
+    }
 }
 
 #[cfg(test)]
@@ -182,6 +195,7 @@ mod tests {
                     _ => {}
                 }
                 prop_assert_eq!(list.iter(&links).collect::<Vec<_>>(), model.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(list.iter_back(&links).collect::<Vec<_>>(), model.iter().rev().copied().collect::<Vec<_>>());
                 prop_assert_eq!(list.is_empty(), model.is_empty());
                 prop_assert_eq!(list.front(), model.front().copied().unwrap_or(NONE));
                 prop_assert_eq!(list.back(), model.back().copied().unwrap_or(NONE));

@@ -365,8 +365,13 @@ impl Backend {
     /// nothing is planned before it, it takes time, and nobody keeps or hears what it does.
     #[inline]
     pub fn begins_at_once(&self, observers: &Observers) -> bool {
-        self.timed
-            && self.takes_one_program
+        self.timed && self.needs_no_plan(observers)
+    }
+
+    /// The same, or there is no time, and it is done at once.
+    #[inline]
+    pub fn needs_no_plan(&self, observers: &Observers) -> bool {
+        self.takes_one_program
             && self.plan.is_empty()
             && !observers.hear_of_plans()
             && self.engine.stored().is_none()
