@@ -112,7 +112,12 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// `false` when space has to be reclaimed first; then it is called again.
     fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool;
 
-    /// A unit that needs space and is not being worked on, if there is one.
+    /// Whether units need space and are not being worked on.
+    fn asks_for_reclaim(&self) -> bool {
+        false
+    }
+
+    /// The next of these units, if there is one.
     fn needs_reclaim(&mut self) -> Option<PlaneId> {
         None
     }

@@ -36,7 +36,7 @@ pub trait PageOrder: std::fmt::Debug + Send {
     /// The page of a slot has been written to flash and is clean now.
     fn cleaned(&mut self, _slot: u32) {}
 
-    /// What [`Self::hit`] will read of a slot, so that it is in the cache.
+    /// What [`Self::hit`] will read of a slot, so that it is in the cache; of any slot.
     #[inline]
     fn entry(&self, _slot: u32) -> u32 {
         NONE
@@ -218,17 +218,21 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
     }
 
     fn fetch(&self, pages: &[Lpn]) {
-        // The second loop finds in the cache what the first has read.
-        let slot = |&lpn: &Lpn| self.pages.find(lpn);
-        std::hint::black_box(pages.iter().filter_map(slot).fold(0, |all, slot| all ^ slot));
-        let known = |slot| self.pages.get(slot).lpn.0 ^ self.order.entry(slot);
-        std::hint::black_box(pages.iter().filter_map(slot).fold(0, |all, slot| all ^ known(slot)));
-        if self.pages.is_full() {
-            // Some of these pages are not held, and others leave for them.
-            let leaving = self.order.next_to_leave().take(pages.len() / 4);
-            let place = |slot| self.pages.find(self.pages.get(slot).lpn).is_some();
-            std::hint::black_box(leaving.fold(false, |all, slot| all ^ place(slot)));
+        // No look waits for another one, nor for whether a page is held: many are under way at once.
+        // Where some are not held, others leave for them; to find those goes from one to the next.
+        let mut leaving = self.order.next_to_leave();
+        let full = self.pages.is_full();
+        let mut all = 0;
+        for few in pages.chunks(4) {
+            if full && let Some(slot) = leaving.next() {
+                all ^= self.pages.slot_to_fetch(self.pages.get(slot).lpn);
+            }
+            all = few.iter().fold(all, |all, &lpn| all ^ self.pages.slot_to_fetch(lpn));
         }
+        // The second loop finds in the cache what the first has read.
+        let known = |slot| self.pages.get(slot).lpn.0 ^ self.order.entry(slot);
+        let slots = pages.iter().map(|&lpn| self.pages.slot_to_fetch(lpn));
+        std::hint::black_box(slots.fold(all, |all, slot| all ^ known(slot)));
     }
 
     fn check(&self) -> Result<(), String> {

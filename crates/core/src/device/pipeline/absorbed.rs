@@ -59,10 +59,20 @@ impl Device {
             if quiet == 0 {
                 break;
             }
-            let absorbed = self.absorb(&requests[at..at + quiet], &spans[at..at + quiet]);
+            let mut together = &spans[at..at + quiet];
+            if self.backend.may_have_to_collect() {
+                // What is due begins with the next write.
+                let reads = together.iter().position(|span| span.write);
+                together = &together[..reads.unwrap_or(quiet)];
+            }
+            let absorbed = self.absorb(&requests[at..], together);
             at += absorbed;
             *taken += absorbed;
-            if absorbed < quiet {
+            if absorbed < quiet && absorbed == together.len() {
+                *taken += 1;
+                self.serve_plainly(&requests[at], spans[at])?;
+                at += 1;
+            } else if absorbed < quiet {
                 *taken += 1;
                 self.serve_next(&requests[at], &spans[at])?;
                 at += 1;
@@ -189,6 +199,7 @@ impl Device {
     fn is_absorbed(&mut self, span: &Span, out: &Outcome) -> bool {
         let mut absorbed = Absorbed::default();
         let is_absorbed = self.config.nand.timing.ram.0 == 0
+            && !(span.write && self.backend.may_have_to_collect())
             && absorbed.add(span, out)
             && (absorbed.inserts == 0 || self.slots_lacking() == 0)
             && (span.write || !self.pipeline.fills.any_of(span.pages()));

@@ -189,7 +189,11 @@ impl Device {
         (place + count <= self.geometry.pages_per_block).then_some((first, count))
     }
 
-    fn serve_plainly(&mut self, request: &Request, span: Span) -> Result<(), DeviceError> {
+    pub(super) fn serve_plainly(
+        &mut self,
+        request: &Request,
+        span: Span,
+    ) -> Result<(), DeviceError> {
         self.backend.note_progress();
         self.count_request(request);
         let id = self.requests.untimed();
@@ -241,6 +245,8 @@ impl Device {
     ) -> Result<(), DeviceError> {
         self.pipeline.current.forced = false;
         self.pipeline.current.write = span.write.then_some((span.request, span.count));
+        // As on the way of all, whoever has asked for it before.
+        let due = span.write && self.backend.may_have_to_collect();
         let result = self.follow_plainly(id, span, &out);
         self.pipeline.made_room |= !out.evictions.is_empty();
         let timed = self.backend.is_timed();
@@ -250,7 +256,7 @@ impl Device {
             through_ram += u64::from(*answer != Answer::Bypass);
         }
         self.pipeline.out = Some(out);
-        let asked = result?;
+        let asked = result? | due;
         if timed {
             self.requests.add_ram(id, self.config.nand.timing.ram.0 * through_ram);
             self.close_reads(id);
@@ -290,8 +296,8 @@ impl Device {
         if self.geometry.program_pages > 1 && self.config.buffer.write_back == WriteBack::Foreground
         {
             self.follow(id, span, &pages, out)?;
-            self.pipeline.current.read_map = false;
-            return Ok(true);
+            let read_map = std::mem::take(&mut self.pipeline.current.read_map);
+            return Ok(span.write || !out.evictions.is_empty() || read_map);
         }
         let told = self.observers.hear_of_evictions();
         let is_forgotten = |one: &Eviction| one.action == Action::Drop && one.hint.is_none();
@@ -301,8 +307,9 @@ impl Device {
             if span.write && answer == Answer::Bypass {
                 return self.write_past(id, span, out);
             }
+            let due = !out.evictions.is_empty() && self.backend.may_have_to_collect();
             self.answer_page(id, span, first, answer, &pages);
-            return Ok(std::mem::take(&mut self.pipeline.current.read_map));
+            return Ok(due | std::mem::take(&mut self.pipeline.current.read_map));
         }
         let bypassed = self.backend.counters().bypassed_writes;
         let mut asked = false;
@@ -376,7 +383,7 @@ impl Device {
         let waits =
             self.backend.is_timed() && self.config.buffer.write_back == WriteBack::Foreground;
         match (eviction.action, out.pages_of(eviction)) {
-            (Action::Drop, _) if !told => Ok(false),
+            (Action::Drop, _) if !told => Ok(self.backend.may_have_to_collect()),
             (Action::Evict, &[page]) if !told && !waits => {
                 self.pipeline.current.late_hint = None;
                 self.backend.count().flushed_pages += 1;
