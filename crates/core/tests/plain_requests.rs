@@ -305,6 +305,10 @@ fn through_every_ftl() {
         compare(&json!({"ftl": {"mapping": mapping}}));
         compare(&json!({"ftl": {"mapping": mapping}, "buffer": {"scheme": "lru"}}));
     }
+    let dftl = json!({"kind": "dftl", "cache": 0.1, "entries_per_page": 8});
+    compare(
+        &json!({"ftl": {"mapping": dftl, "allocator": "dynamic"}, "buffer": {"scheme": "none"}}),
+    );
 }
 
 #[test]
