@@ -38,7 +38,8 @@ pub enum Single {
     /// The same, and such a read has begun.
     NoRoomWithRead,
     /// Its program was to begin at once, and more has to be planned for it, or may have to.
-    /// Nothing has happened.
+    /// Nothing has been written or planned; whose turn it is may have been asked, and is the same
+    /// when it is asked again.
     NotAlone,
 }
 
