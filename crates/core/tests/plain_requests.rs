@@ -52,28 +52,61 @@ fn requests(pages: u64) -> Vec<Request> {
     (0..1200).map(one).collect()
 }
 
-fn run(config: &DeviceConfig, told: bool) -> Value {
+fn run(config: &DeviceConfig, way: Way) -> Value {
     let mut device = Device::new(config, Options::default()).unwrap();
     device.precondition().unwrap();
     let requests = requests(u64::from(device.logical_pages()) / 2);
-    serve(device, &requests, told).unwrap()
+    serve(device, &requests, way).unwrap()
 }
 
-/// What becomes of requests: all told go one by one, the others together.
-fn serve(mut device: Device, requests: &[Request], told: bool) -> Result<Value, DeviceError> {
+/// How requests are submitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    /// One by one, and somebody hears of all that they do.
+    Told,
+    /// One by one.
+    Alone,
+    /// All together.
+    Together,
+    /// Some together, some alone, as this seed has it.
+    InPieces(u64),
+}
+
+/// What becomes of requests.
+fn serve(mut device: Device, requests: &[Request], way: Way) -> Result<Value, DeviceError> {
     support::foresee(&mut device, requests)?;
-    let served = if told {
+    let mut dice = support::Dice(match way {
+        Way::InPieces(seed) => seed,
+        _ => 0,
+    });
+    if way == Way::Told {
         device.observe(Box::new(Listener));
-        requests.iter().try_for_each(|request| device.submit(request))
-    } else {
-        let (taken, served) = device.submit_all(requests);
-        assert!(taken == requests.len() || served.is_err());
-        served
-    };
-    match served {
-        // What had been taken before is answered, and nothing else.
-        Err(DeviceError::EndOfLife { .. }) => {}
-        served => served?,
+    }
+    let mut rest = requests;
+    while !rest.is_empty() {
+        let piece = match way {
+            Way::Told | Way::Alone => 1,
+            Way::Together => rest.len(),
+            Way::InPieces(_) => {
+                // Mostly short pieces, now and then a long one.
+                let most = [1, 3, 40, 200][dice.roll(4) as usize];
+                (1 + dice.roll(most) as usize).min(rest.len())
+            }
+        };
+        let (now, later) = rest.split_at(piece);
+        rest = later;
+        let served = if piece == 1 {
+            device.submit(&now[0])
+        } else {
+            let (taken, served) = device.submit_all(now);
+            assert!(taken == now.len() || served.is_err());
+            served
+        };
+        match served {
+            // What had been taken before is answered, and nothing else.
+            Err(DeviceError::EndOfLife { .. }) => break,
+            served => served?,
+        }
     }
     let mut report = serde_json::to_value(device.finish()?).unwrap();
     // Who verifies says how much.
@@ -101,7 +134,9 @@ fn compare(over: &Value) {
             }
         }
         let drive = support::config(&config);
-        assert_eq!(run(&drive, false), run(&drive, true), "{config}");
+        let together = run(&drive, Way::Together);
+        assert_eq!(together, run(&drive, Way::Told), "{config}");
+        assert_eq!(together, run(&drive, Way::InPieces(1)), "{config}");
     }
 }
 
@@ -240,32 +275,80 @@ proptest! {
     fn on_random_drives_of_other_ftls(seed in any::<u64>()) {
         on_a_random_drive(seed, &mappings())?;
     }
+
+    /// Pages that a buffer finds or takes in, and what leaves it for them: any buffer before any
+    /// FTL, with time and without.
+    #[test]
+    fn through_random_buffers(seed in any::<u64>()) {
+        let (config, requests) = random_buffered_run(seed);
+        let drive = support::config(&config);
+        let told = outcome(&drive, &requests, Way::Told, false);
+        prop_assert_eq!(&told, &outcome(&drive, &requests, Way::Together, true), "{}", config);
+        for way in [Way::Alone, Way::Together, Way::InPieces(seed)] {
+            prop_assert_eq!(&told, &outcome(&drive, &requests, way, false), "{:?} {}", way, config);
+        }
+    }
 }
 
 fn on_a_random_drive(seed: u64, mappings: &[Value]) -> Result<(), TestCaseError> {
     let (config, requests) = random_run(seed, mappings);
     let drive = support::config(&config);
-    let one = |told, verify| {
-        let new = Device::new(&drive, Options { verify });
-        let mut device = new.map_err(|error| error.to_string())?;
-        device.precondition().map_err(|error| error.to_string())?;
-        serve(device, &requests, told).map_err(|error| error.to_string())
-    };
-    let past = one(false, false);
-    prop_assert_eq!(&past, &one(true, false), "{}", config);
-    prop_assert_eq!(&past, &one(true, true), "{}", config);
+    let past = outcome(&drive, &requests, Way::Together, false);
+    prop_assert_eq!(&past, &outcome(&drive, &requests, Way::Told, false), "{}", config);
+    prop_assert_eq!(&past, &outcome(&drive, &requests, Way::Told, true), "{}", config);
     Ok(())
+}
+
+/// What comes of a drive and its requests, or why there is nothing.
+fn outcome(
+    drive: &DeviceConfig,
+    requests: &[Request],
+    way: Way,
+    verify: bool,
+) -> Result<Value, String> {
+    let mut device = Device::new(drive, Options { verify }).map_err(|error| error.to_string())?;
+    device.precondition().map_err(|error| error.to_string())?;
+    serve(device, requests, way).map_err(|error| error.to_string())
+}
+
+/// A random drive with a buffer, and requests of which most ask for a few pages.
+fn random_buffered_run(seed: u64) -> (Value, Vec<Request>) {
+    let mut mappings = mappings();
+    let names = MappingConfig::NAMES.iter().map(|name| json!(name));
+    mappings.extend(names);
+    // As often as not the plain one.
+    mappings.resize(2 * mappings.len(), json!("page"));
+    let (mut config, mut requests) = random_run(seed, &mappings);
+    let mut dice = support::Dice(seed.rotate_left(17));
+    let mut one_of = |of: &[&'static str]| of[dice.roll(of.len() as u64) as usize];
+    let schemes: Vec<_> = BufferConfig::NAMES.to_vec();
+    config["buffer"] = json!({
+        "scheme": one_of(&schemes),
+        "size": one_of(&["16 KiB", "64 KiB", "256 KiB"]),
+        "write_back": one_of(&["background", "background", "foreground"]),
+    });
+    config["nand"]["timing"]["ram"] = json!(one_of(&["0 ns", "0 ns", "1 us"]));
+    let few = 4096 * (1 + dice.roll(40));
+    for request in &mut requests {
+        if matches!(request.op, Op::Read | Op::Write) && dice.roll(4) > 0 {
+            request.offset %= few;
+        }
+    }
+    (config, requests)
 }
 
 /// Else two errors would be equal, and nothing compared.
 #[test]
 fn most_random_drives_can_be_built() {
     let refused = |seed: &u64| {
-        let (config, _) = random_run(*seed, &mappings());
-        Device::new(&support::config(&config), Options::default()).is_err()
+        let alone = random_run(*seed, &mappings()).0;
+        let buffered = random_buffered_run(*seed).0;
+        [alone, buffered]
+            .iter()
+            .any(|config| Device::new(&support::config(config), Options::default()).is_err())
     };
     let count = (0..400).filter(refused).count();
-    assert!(count < 120, "{count}");
+    assert!(count < 200, "{count}");
 }
 
 #[test]
@@ -274,6 +357,10 @@ fn through_every_ftl() {
         compare(&json!({"ftl": {"mapping": mapping}}));
         compare(&json!({"ftl": {"mapping": mapping}, "buffer": {"scheme": "lru"}}));
     }
+    let dftl = json!({"kind": "dftl", "cache": 0.1, "entries_per_page": 8});
+    compare(
+        &json!({"ftl": {"mapping": dftl, "allocator": "dynamic"}, "buffer": {"scheme": "none"}}),
+    );
 }
 
 #[test]
@@ -325,8 +412,11 @@ fn reads_that_write_the_map_have_room_made() {
             support::request(op, dice.roll(pages), 1)
         })
         .collect();
-    let figures = |told| serve(Device::new(&config, Options::default()).unwrap(), &requests, told);
-    assert!(figures(false).unwrap() == figures(true).unwrap());
+    let figures = |way| serve(Device::new(&config, Options::default()).unwrap(), &requests, way);
+    let told = figures(Way::Told).unwrap();
+    for way in [Way::Alone, Way::Together, Way::InPieces(3)] {
+        assert!(figures(way).unwrap() == told, "{way:?}");
+    }
 }
 
 /// A read of the map counted as work of its die before the write's unit was picked, where it had
@@ -350,11 +440,7 @@ fn dynamic_striping_sees_the_same_work_while_the_map_is_read() {
                 Request { arrival_ns: at * 40_000, ..request }
             })
             .collect();
-        let figures = |told| {
-            let mut device = Device::new(&config, Options::default()).unwrap();
-            device.precondition().unwrap();
-            serve(device, &requests, told).unwrap()
-        };
-        assert!(figures(false) == figures(true), "{seed}");
+        let figures = |way| outcome(&config, &requests, way, false).unwrap();
+        assert!(figures(Way::Together) == figures(Way::Told), "{seed}");
     }
 }

@@ -44,7 +44,7 @@ pub fn read(format: &NamedFormat, file: &[u8], config: &WorkloadConfig) -> Resul
             "{request:?}"
         );
         if !tally.add(&request) {
-            return Err(reader.bad_request("too many volumes".to_owned(), "fewer"));
+            return Err(reader.bad_request(0, "too many volumes".to_owned(), "fewer"));
         }
         (requests, last_ns) = (requests + 1, request.arrival_ns);
     }

@@ -11,6 +11,7 @@ import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -51,13 +52,15 @@ class Details:
 def details_of(records: Sequence[Record], budget: int = BUDGET) -> Details:
     """All runs at the finest level that fits."""
     stride = max(1, len(records) // _SAMPLE)
-    sample = records[::stride]
     for merge in _MERGES:
-        expected = sum(len(pack(detail(record, merge))) for record in sample) * len(records) / len(sample)
+        sample = [pack(detail(record, merge)) for record in records[::stride]]
         # A sample that is far too large spares packing all of them.
-        if expected > 1.1 * budget:
+        if sum(map(len, sample)) * len(records) / len(sample) > 1.1 * budget:
             continue
-        packed = [pack(detail(record, merge)) for record in records]
+        packed = [
+            pack(detail(record, merge)) if at % stride else sample[at // stride]
+            for at, record in enumerate(records)
+        ]
         if sum(map(len, packed)) <= budget:
             return Details(packed, merge)
     return Details([], 0)
@@ -139,6 +142,8 @@ def _sums(values: Sequence[float | None], merge: int) -> list[float | None]:
     return [_digits(sum(group), 6) for group in _groups(values, merge)]
 
 
+# Means of few counts, most of them: the same ones come again and again.
+@lru_cache(1 << 16)
 def _digits(number: float, digits: int) -> float:
     if isinstance(number, int) and number < _POWERS[digits]:
         return number

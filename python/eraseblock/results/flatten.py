@@ -13,13 +13,21 @@ _LONG = re.compile(r"series\.|wear\.map\.|response_ns\.\w+\.histogram$|flush_res
 def flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """`{"a": {"b": 1}}` becomes `{"a.b": 1}`; lists stay values."""
     row: dict[str, Any] = {}
+    _lay_out(nested, prefix, row)
+    return row
+
+
+# Asked of first: whether something is a mapping takes longer to find out.
+_VALUES = (int, str, float, list, type(None))
+
+
+def _lay_out(nested: Mapping[str, Any], prefix: str, row: dict[str, Any]) -> None:
     for key, value in nested.items():
         name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            row.update(flatten(value, f"{name}."))
+        if not isinstance(value, _VALUES) and isinstance(value, Mapping):
+            _lay_out(value, f"{name}.", row)
         else:
             row[name] = value
-    return row
 
 
 def columns_of(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,6 +96,11 @@ impl PageOrder for Fifo {
         self.order.remove(&mut self.links, slot);
     }
 
+    #[inline]
+    fn next_to_leave(&self) -> impl Iterator<Item = u32> {
+        self.order.iter_back(&self.links)
+    }
+
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         std::iter::once(self.order.iter(&self.links))
     }

@@ -119,6 +119,11 @@ impl PageOrder for Lru {
         self.links.entry(slot)
     }
 
+    #[inline]
+    fn next_to_leave(&self) -> impl Iterator<Item = u32> {
+        self.order.iter_back(&self.links)
+    }
+
     fn parts(&self) -> impl Iterator<Item = impl Iterator<Item = u32>> {
         std::iter::once(self.order.iter(&self.links))
     }

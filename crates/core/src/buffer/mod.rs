@@ -253,6 +253,41 @@ impl Outcome {
     }
 }
 
+/// Pages of spans for which nothing had to be done but to find them in the buffer, or to take in what
+/// the host wrote.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Absorbed {
+    /// Pages read that were found.
+    pub read_hits: u64,
+    /// Pages written that were found.
+    pub write_hits: u64,
+    /// Pages written that were taken in.
+    pub inserts: u64,
+}
+
+impl Absorbed {
+    /// Counts the pages of a span; not where something leaves, or a page is read or bypasses the
+    /// buffer, which it says.
+    #[inline]
+    pub fn add(&mut self, span: &Span, out: &Outcome) -> bool {
+        if !out.evictions.is_empty() {
+            return false;
+        }
+        let (mut hits, mut inserts) = (0, 0);
+        for answer in &out.answers {
+            match answer {
+                Answer::Hit => hits += 1,
+                Answer::Insert => inserts += 1,
+                Answer::Fill | Answer::Bypass => return false,
+            }
+        }
+        let counted = if span.write { &mut self.write_hits } else { &mut self.read_hits };
+        *counted += hits;
+        self.inserts += inserts;
+        true
+    }
+}
+
 /// The read-only window on the drive below: how it stands at this moment, with everything issued so
 /// far. An untimed run shows every unit idle.
 pub trait View {
@@ -373,6 +408,29 @@ pub trait Buffer: std::fmt::Debug + Send {
     /// page's answer. Between calls the scheme holds at most its capacity. O(pages) and O(1) or
     /// O(log n) for each.
     fn access(&mut self, span: &Span, view: &dyn View, out: &mut Outcome);
+
+    /// Serves one span after the other, each a whole request, as long as they are
+    /// [absorbed](Absorbed), and says how many were. What has to be done for the next one, where
+    /// there is one, is in `out` then. Nothing else happens between them. For speed alone.
+    fn absorb(
+        &mut self,
+        spans: &[Span],
+        view: &dyn View,
+        out: &mut Outcome,
+        absorbed: &mut Absorbed,
+    ) -> usize {
+        for (at, span) in spans.iter().enumerate() {
+            out.clear();
+            if span.write {
+                self.writes(span.request, span.count);
+            }
+            self.access(span, view, out);
+            if !absorbed.add(span, out) {
+                return at;
+            }
+        }
+        spans.len()
+    }
 
     /// Whether it is none at all: every page bypasses it, and it wants to know nothing.
     fn takes_nothing(&self) -> bool {

@@ -92,7 +92,7 @@ impl Config {
             dirty: Members::new(pages.slots()),
             pages,
             next: Vec::new(),
-            last: vec![NONE; shape.logical_pages as usize],
+            last: vec![!NONE; shape.logical_pages as usize],
             told: false,
             now: 0,
             strayed: None,
@@ -284,7 +284,7 @@ impl Buffer for Opt {
                 }
                 for lpn in span.pages() {
                     let now = self.next.len() as u32;
-                    let last = std::mem::replace(&mut self.last[lpn.index()], now);
+                    let last = !std::mem::replace(&mut self.last[lpn.index()], !now);
                     if last != NONE {
                         self.next[last as usize] = now;
                     }
@@ -292,7 +292,7 @@ impl Buffer for Opt {
                 }
             }
             Foreseen::Trim(first, count) => {
-                self.last[first.index()..(first + count).index()].fill(NONE);
+                self.last[first.index()..(first + count).index()].fill(!NONE);
             }
             Foreseen::Flush => {}
             Foreseen::End => {

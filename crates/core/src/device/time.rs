@@ -115,6 +115,18 @@ impl Device {
         request: &Request,
         arrival: u64,
     ) -> Result<(Admission, RequestId), DeviceError> {
+        let arrival = self.wait_in_turn(request, arrival)?;
+        Ok(self.admit(request, arrival))
+    }
+
+    /// Lets time pass until it is the turn of a request that comes at `arrival`, and says when it
+    /// has come.
+    #[inline(always)]
+    pub(super) fn wait_in_turn(
+        &mut self,
+        request: &Request,
+        arrival: u64,
+    ) -> Result<u64, DeviceError> {
         // Times run on from what came before the workload; an arrival before the last one counts as
         // simultaneous.
         let arrival = arrival.max(self.requests.last_arrival());
@@ -123,12 +135,8 @@ impl Device {
         {
             return Err(self.admit_at_end(request, arrival, error));
         }
-        let arrival = if self.config.host.replay == Replay::Closed {
-            self.backend.engine().now()
-        } else {
-            arrival
-        };
-        Ok(self.admit(request, arrival))
+        let closed = self.config.host.replay == Replay::Closed;
+        Ok(if closed { self.backend.engine().now() } else { arrival })
     }
 
     /// A request has been served: something has happened, and whoever hears of that is told.
@@ -193,7 +201,7 @@ impl Device {
 
     /// A request is under way from now on.
     #[inline(always)]
-    fn admit(&mut self, request: &Request, arrival: u64) -> (Admission, RequestId) {
+    pub(super) fn admit(&mut self, request: &Request, arrival: u64) -> (Admission, RequestId) {
         self.requests.arrives(arrival);
         let now = self.backend.engine().now();
         self.count_request(request);
@@ -294,17 +302,24 @@ impl Device {
         let Some(answered) = self.requests.answer(id, self.backend.engine().now()) else {
             return;
         };
-        self.backend.count().completed += 1;
-        let measured = self.requests.is_measured(answered.number);
-        if !measured {
-            self.warmed_up.note_answer();
-        }
+        let measured = self.has_answered(answered.number);
         if self.backend.is_timed() {
             self.observers.on_answer(measured, || answered);
+        }
+    }
+
+    /// A request is answered; whether it is measured.
+    #[inline(always)]
+    pub(super) fn has_answered(&mut self, number: u64) -> bool {
+        self.backend.count().completed += 1;
+        let measured = self.requests.is_measured(number);
+        if !measured {
+            self.warmed_up.note_answer();
         }
         if self.requests.under_way() == 0 {
             self.backend.may_begin_idle();
         }
+        measured
     }
 
     /// Lets everything happen that happens up to `time`, but for what waits for everything that

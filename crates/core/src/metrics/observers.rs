@@ -58,6 +58,8 @@ struct Sums {
     wait: u64,
     /// Single pages that went past the buffer.
     singles: u64,
+    /// Single pages that left it.
+    evicted: u64,
 }
 
 impl Observers {
@@ -118,6 +120,8 @@ impl Observers {
     fn listen(&mut self) {
         let everybody: Vec<u32> = (0..self.all.len() as u32).collect();
         self.listeners.fill(everybody);
+        // Who listens now need not sum up.
+        (self.sums.of_admissions, self.sums.of_writes) = (false, false);
         self.serve_from = 0;
         // Who hears of what has to be asked again before anything is summed up.
         (self.sums.of_admissions, self.sums.of_writes) = (false, false);
@@ -193,7 +197,8 @@ impl Observers {
         self.tell(Event::Admit, |one| one.on_admit(admission));
     }
 
-    /// Some requests come of which those who [sum up](Observer::sums_up) are told in one word.
+    /// Some requests come of which those who [sum up](Observer::sums_up) are told in one word, up to
+    /// [`Self::end_sums`].
     pub fn begin_sums(&mut self) {
         let sum_up = |event| {
             let mut places = self.listeners[event as usize].iter();
@@ -225,14 +230,33 @@ impl Observers {
         }
     }
 
+    /// The same of a single page that leaves it.
+    #[inline(always)]
+    pub fn note_evicted(&mut self) {
+        if self.sums.of_writes {
+            self.sums.evicted += 1;
+        } else {
+            self.on_write(&Self::EVICTED);
+        }
+    }
+
     const SINGLE: Written = Written { pages: 1, with_padding: 1, bypassed: true };
+    const EVICTED: Written = Written { bypassed: false, ..Self::SINGLE };
 
     /// Tells what has been put off.
     #[inline]
     pub fn tell_sums(&mut self) {
-        if self.sums.first.is_some() || self.sums.singles > 0 {
+        let sums = &self.sums;
+        if sums.first.is_some() || sums.singles > 0 || sums.evicted > 0 {
             self.tell_in_one_word();
         }
+    }
+
+    /// Tells what has been put off; whatever comes next is told of at once.
+    #[inline]
+    pub fn end_sums(&mut self) {
+        self.tell_sums();
+        (self.sums.of_admissions, self.sums.of_writes) = (false, false);
     }
 
     #[inline(never)]
@@ -240,12 +264,16 @@ impl Observers {
         let sums = &mut self.sums;
         let (under_way, wait) = (sums.under_way, sums.wait);
         let (first, singles) = (sums.first.take(), std::mem::take(&mut sums.singles));
+        let evicted = std::mem::take(&mut sums.evicted);
         (sums.under_way, sums.wait) = (0, 0);
         if let Some(arrival) = first {
             self.on_admit(&Admission { arrival, now: arrival + wait, under_way });
         }
         if singles > 0 {
             self.tell(Event::Write, |one| one.on_writes(&Self::SINGLE, singles));
+        }
+        if evicted > 0 {
+            self.tell(Event::Write, |one| one.on_writes(&Self::EVICTED, evicted));
         }
     }
 
@@ -349,6 +377,12 @@ impl Observers {
     #[inline]
     fn hear_of_serving(&self, submitted: u64) -> bool {
         submitted >= self.serve_from
+    }
+
+    /// Of how many requests after so many nobody hears that they have been served.
+    #[inline]
+    pub fn unheard(&self, submitted: u64) -> u64 {
+        self.serve_from.saturating_sub(submitted + 1)
     }
 
     /// Whether somebody hears that a request begins, or what the buffer says of its pages.

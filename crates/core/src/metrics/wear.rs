@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::nand::Geometry;
-use crate::support::ids::BlockId;
 
 /// Erases over blocks and channels.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,9 +42,9 @@ impl Wear {
     pub fn new(erases: &[u32], geometry: &Geometry) -> Self {
         let (erases_mean, cv_block) = spread(erases.iter().map(|&e| u64::from(e)));
         let mut channels = vec![0u64; geometry.channels as usize];
-        for (block, &n) in erases.iter().enumerate() {
-            let die = geometry.die_of(geometry.unit_of(BlockId(block as u32)));
-            channels[geometry.channel_of(die) as usize] += u64::from(n);
+        let units = erases.chunks(geometry.blocks_per_unit as usize);
+        for (unit, blocks) in geometry.all_units().zip(units) {
+            channels[geometry.channel_of(geometry.die_of(unit)) as usize] += total(blocks);
         }
         let (_, cv_channel) = spread(channels.iter().copied());
         let erases_max = erases.iter().copied().max().unwrap_or(0);
@@ -72,10 +71,14 @@ impl WearMap {
             units,
             cells_per_unit: blocks_per_unit.div_ceil(blocks_per_cell),
             blocks_per_cell,
-            mean: cells(|blocks| spread(blocks.iter().map(|&e| u64::from(e))).0),
+            mean: cells(|blocks| total(blocks) as f64 / blocks.len() as f64),
             max: erases.chunks(blocks_per_unit as usize).map(max).collect(),
         }
     }
+}
+
+fn total(blocks: &[u32]) -> u64 {
+    blocks.iter().map(|&erases| u64::from(erases)).sum()
 }
 
 fn most(blocks: &[u32]) -> u32 {

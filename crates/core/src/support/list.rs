@@ -141,18 +141,6 @@ impl List {
         links.nodes[node as usize][1]
     }
 
-    /// The nodes from back to front.
-    pub fn iter_back<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
-        let mut node = self.back;
-        std::iter::from_fn(move || {
-            (node != NONE).then(|| {
-                let this = node;
-                node = links.nodes[this as usize][0];
-                this
-            })
-        })
-    }
-
     /// The nodes from front to back.
     pub fn iter<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
         let mut node = self.front;
@@ -160,6 +148,19 @@ impl List {
             (node != NONE).then(|| {
                 let this = node;
                 node = links.nodes[this as usize][1];
+                this
+            })
+        })
+    }
+
+    /// The nodes from back to front.
+    #[inline]
+    pub fn iter_back<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
+        let mut node = self.back;
+        std::iter::from_fn(move || {
+            (node != NONE).then(|| {
+                let this = node;
+                node = links.nodes[this as usize][0];
                 this
             })
         })

@@ -57,9 +57,9 @@ pub(super) fn serve(
 ) -> Result<Option<Served>, RunError> {
     let file = Stamp::of(&experiment.workload, base);
     let mut run = Run { experiment, device, cache, report, state: State::default() };
-    let read = experiment.workload.prepare_served(base, &mut |request| run.take(request));
+    let read = experiment.workload.prepare_served(base, &mut |requests| run.take(requests));
     let workload = match read.map_err(RunError::from) {
-        Ok(workload) if run.serve_block().is_ok() => workload,
+        Ok(workload) if run.serve_rest().is_ok() => workload,
         // The user wants an end.
         _ if run.state.cancelled => return Err(RunError::Cancelled),
         _ => return Ok(None),
@@ -107,7 +107,7 @@ struct Run<'a> {
 /// How far it is.
 #[derive(Default)]
 struct State {
-    /// Requests that are served together.
+    /// Requests that are too few to be served together with what comes next.
     next: Vec<Request>,
     submitted: u64,
     /// The volume of the requests so far; those of several do not lie as the trace has them.
@@ -123,20 +123,40 @@ struct State {
 }
 
 impl Run<'_> {
-    /// The next request of the trace; an error ends the pass.
-    #[inline]
-    fn take(&mut self, request: &Request) -> Result<(), TraceError> {
-        self.state.next.push(*request);
-        if self.state.next.len() < AHEAD {
-            return Ok(());
+    /// The next requests of the trace; an error ends the pass.
+    fn take(&mut self, requests: &[Request]) -> Result<(), TraceError> {
+        let mut rest = requests;
+        while !rest.is_empty() {
+            let waiting = self.state.next.len();
+            let (some, others) = rest.split_at(rest.len().min(AHEAD - waiting));
+            rest = others;
+            let served = if some.len() == AHEAD {
+                self.serve_block(some)
+            } else {
+                self.state.next.extend_from_slice(some);
+                if waiting + some.len() < AHEAD {
+                    break;
+                }
+                self.serve_rest()
+            };
+            served.map_err(|_| TraceError::cancelled())?;
         }
-        self.serve_block().map_err(|_| TraceError::cancelled())
+        Ok(())
     }
 
-    /// Serves the requests that have come; an error where nothing comes of this run.
-    fn serve_block(&mut self) -> Result<(), RunError> {
+    /// Serves the requests that have come and were too few to be served.
+    fn serve_rest(&mut self) -> Result<(), RunError> {
+        let mut next = std::mem::take(&mut self.state.next);
+        let served = self.serve_block(&next);
+        next.clear();
+        self.state.next = next;
+        served
+    }
+
+    /// Serves the requests that come next; an error where nothing comes of this run.
+    fn serve_block(&mut self, next: &[Request]) -> Result<(), RunError> {
         // Before the drive is filled, which would be in vain.
-        for request in self.state.next.iter().filter(|request| request.op != Op::Flush) {
+        for request in next.iter().filter(|request| request.op != Op::Flush) {
             if *self.state.volume.get_or_insert(request.volume) != request.volume {
                 return Err(RunError::Cancelled);
             }
@@ -150,17 +170,16 @@ impl Run<'_> {
             self.note(told)?;
         }
         if let Some(bounds) = &mut self.state.bounds {
-            bounds.add(&self.state.next);
+            bounds.add(next);
         }
         if !self.state.worn_out {
-            let (taken, served) = self.device.submit_all(&self.state.next);
+            let (taken, served) = self.device.submit_all(next);
             self.state.submitted += taken as u64;
             match served {
                 Err(DeviceError::EndOfLife { .. }) => self.state.worn_out = true,
                 served => served?,
             }
         }
-        self.state.next.clear();
         Ok(())
     }
 

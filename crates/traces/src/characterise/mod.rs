@@ -207,8 +207,11 @@ impl WorkloadConfig {
         let mut characteriser = Characteriser::new(options)?;
         let mut pace = Pace::new(watch);
         let workload = self.prepare_seen(base, &mut |replayed| {
-            pace.step()?;
-            replayed.map_or(Ok(()), |request| characteriser.add(request, &mut pace))
+            let Some(requests) = replayed else { return pace.step() };
+            requests.iter().try_for_each(|request| {
+                pace.step()?;
+                characteriser.add(request, &mut pace)
+            })
         })?;
         Ok((workload, characteriser.finish()))
     }

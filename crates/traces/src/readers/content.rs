@@ -99,6 +99,12 @@ impl Content {
         }
     }
 
+    /// Whether there are records, of which some can be read together.
+    #[inline]
+    pub fn has_records(&self) -> bool {
+        matches!(self.0, Kind::Records { .. })
+    }
+
     /// The requests of the next few records, where there is nothing else to them.
     #[inline]
     pub fn next_few(&mut self, into: &mut Vec<Request>) {

@@ -93,6 +93,24 @@ impl TraceReader {
         Ok(self.order.rest())
     }
 
+    /// The next requests in order of time, in place of what is in `into`: those that were read
+    /// together. Says whether there are such, and nothing is to be said of any of them; if not,
+    /// [`Self::next_request`] goes on.
+    #[inline]
+    pub fn next_few(&mut self, into: &mut Vec<Request>) -> bool {
+        let some = self.content.has_records()
+            && self.second.is_none()
+            && self.behind() == 0
+            && self.read_few()
+            && self.few.iter().all(|request| self.limits.check(request).is_ok())
+            && self.order.take_all(&mut self.few);
+        if some {
+            into.clear();
+            std::mem::swap(&mut self.few, into);
+        }
+        some
+    }
+
     /// The next request of the file as it stands there.
     fn read(&mut self) -> Result<Option<Request>, TraceError> {
         if let Some(second) = self.second.take() {
@@ -202,13 +220,15 @@ impl TraceReader {
         }
     }
 
-    /// An error about the request handed out last; sorted requests have left their lines behind.
-    pub fn bad_request(&self, found: String, expected: &str) -> TraceError {
+    /// An error about the request behind which so many were handed out last; sorted requests have
+    /// left their lines behind.
+    pub fn bad_request(&self, behind: usize, found: String, expected: &str) -> TraceError {
         if self.order.sorts() {
             let problem = format!("found {found}, expected {expected}");
             return TraceError::file(self.content.bytes().name(), problem);
         }
-        self.bad_line(found, expected.to_owned())
+        let expected = expected.to_owned();
+        self.content.bad(self.behind() + behind, Unexpected { found, expected })
     }
 
     /// An error about the line or record read last.

@@ -97,6 +97,26 @@ impl Order {
         })
     }
 
+    /// Takes the next requests of the file, which go on at once as they are then, and says so; not
+    /// where one of them is late, or may have to wait: none has been taken then.
+    #[inline]
+    pub fn take_all(&mut self, requests: &mut [Request]) -> bool {
+        let mut latest_ns = self.latest_ns;
+        let mut in_order = matches!(self.way, Way::Clamp { .. });
+        for request in &*requests {
+            in_order &= latest_ns <= request.arrival_ns;
+            latest_ns = request.arrival_ns;
+        }
+        if let (true, Some(first)) = (in_order, requests.first()) {
+            let first_ns = *self.first_ns.get_or_insert(first.arrival_ns);
+            for request in requests {
+                request.arrival_ns -= first_ns;
+            }
+            self.latest_ns = latest_ns;
+        }
+        in_order
+    }
+
     #[cold]
     fn late(&mut self, request: &Request, back_ns: u64) -> Result<(), TooLate> {
         let moved = &mut self.moved;
@@ -283,6 +303,22 @@ mod tests {
         let error =
             ordered(sort_within(8), &[0, 10, 20, 30, 40, 50, 60, 70, 15, 80, 90, 100]).unwrap_err();
         assert_eq!(error.found, "a time 55 ns before that of a request more than 4 requests above");
+    }
+
+    #[test]
+    fn those_in_order_are_taken_together() {
+        let mut order = Order::new(OutOfOrder::Error, Disorder::None);
+        let mut few = [20, 30, 30].map(|time| request(time, 0));
+        assert!(order.take_all(&mut few));
+        assert_eq!(few.map(|request| request.arrival_ns), [0, 10, 10]);
+        let mut few = [request(40, 1), request(39, 2)];
+        assert!(!order.take_all(&mut few));
+        let mut late = [request(29, 3)];
+        assert!(!order.take_all(&mut late));
+        assert_eq!((few[0], late[0]), (request(40, 1), request(29, 3)));
+        assert_eq!(order.take(few[0]).unwrap(), Some(request(20, 1)));
+        assert!(order.take(few[1]).is_err());
+        assert!(!sort_within(8).take_all(&mut few));
     }
 
     proptest! {

@@ -81,6 +81,16 @@ impl Keeper {
         kept.all.push(*request);
     }
 
+    /// Other requests.
+    #[inline]
+    pub fn add_all(&mut self, requests: &[Request]) {
+        if self.0.is_some() {
+            for request in requests {
+                self.add(request);
+            }
+        }
+    }
+
     /// All of them, if they are few enough.
     pub fn finish(self) -> Option<Kept> {
         let mut kept = self.0?;

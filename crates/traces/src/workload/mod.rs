@@ -118,17 +118,19 @@ impl WorkloadConfig {
     /// As [`Self::prepare`].
     pub fn prepare_watched(&self, base: &Path, watch: Watch<'_>) -> Result<Workload, TraceError> {
         let mut pace = Pace::new(watch);
-        self.prepare_seen(base, &mut |_| pace.step())
+        self.prepare_seen(base, &mut |seen| {
+            (0..seen.map_or(1, <[Request]>::len)).try_for_each(|_| pace.step())
+        })
     }
 
-    /// The same, and shows `see` each request that is replayed, as it is replayed; its error ends
-    /// the pass.
+    /// The same, and shows `see` the requests that are replayed, as they are replayed; its error
+    /// ends the pass.
     pub(crate) fn prepare_seen(&self, base: &Path, see: See<'_>) -> Result<Workload, TraceError> {
         self.prepare_with(base, Keeper::new(), see)
     }
 
-    /// The same for whoever serves the requests with this very pass, each at its address on its
-    /// volume: nothing is kept in memory for others. What follows from all of them together, such
+    /// The same for whoever serves the requests with this very pass, some at a time, each at its
+    /// address on its volume: nothing is kept in memory for others. What follows from all of them together, such
     /// as where volumes lie, is only known at its end.
     ///
     /// # Errors
@@ -137,10 +139,10 @@ impl WorkloadConfig {
     pub fn prepare_served(
         &self,
         base: &Path,
-        serve: &mut dyn FnMut(&Request) -> Result<(), TraceError>,
+        serve: &mut dyn FnMut(&[Request]) -> Result<(), TraceError>,
     ) -> Result<Workload, TraceError> {
-        self.prepare_with(base, Keeper::of_nothing(), &mut |request| {
-            request.map_or(Ok(()), &mut *serve)
+        self.prepare_with(base, Keeper::of_nothing(), &mut |requests| {
+            requests.map_or(Ok(()), &mut *serve)
         })
     }
 
@@ -325,8 +327,9 @@ fn parameters_sha256(generate: &GenerateConfig) -> String {
     hex(&Sha256::digest(generate.parameters()))
 }
 
-/// Sees each request of a trace as it is replayed; nothing for one that is left out.
-type See<'a> = &'a mut dyn FnMut(Option<&Request>) -> Result<(), TraceError>;
+/// Sees the requests of a trace as they are replayed, some at a time; nothing for one that is left
+/// out.
+type See<'a> = &'a mut dyn FnMut(Option<&[Request]>) -> Result<(), TraceError>;
 
 /// What names a workload.
 #[derive(Debug, Clone)]
@@ -360,32 +363,33 @@ impl Counts {
     fn of(
         records: &mut Records,
         config: &WorkloadConfig,
-        mut keeper: Keeper,
+        keeper: Keeper,
         see: See<'_>,
     ) -> Result<Self, TraceError> {
-        let mut selection = Selection::new(config);
-        let mut whole = Tally::default();
+        let selection = Selection::new(config);
         // Until the first request is left out, those selected are the whole; but for the requests of
         // one volume by itself, whose times are those of the whole trace.
         let apart = !selection.keeps_times() || matches!(records, Records::Part(_));
-        let mut selected: Option<Tally> = apart.then(Tally::default);
-        while let Some(request) = records.next_request()? {
-            let taken = selection.take(&request);
-            see(taken.as_ref())?;
-            if let Some(taken) = &taken {
-                keeper.add(taken);
+        let selected = apart.then(Tally::default);
+        let mut counting = Counting { selection, whole: Tally::default(), selected, keeper, see };
+        let mut few = Vec::new();
+        loop {
+            if records.next_few(&mut few) {
+                if let Some(at) = counting.add_all(&few)? {
+                    return Err(too_many_volumes(records, few.len() - 1 - at));
+                }
+                continue;
             }
-            if taken.is_none() && selected.is_none() {
-                selected = Some(whole.clone());
-            }
-            if !whole.add(&request) {
-                return Err(too_many_volumes(records));
-            }
-            if let (Some(taken), Some(selected)) = (taken, &mut selected) {
-                let known = selected.add(&taken);
-                debug_assert!(known, "the whole has room for the volumes of its part");
+            // Looked at where it was put: to copy it would wait until it is written.
+            let next = records.next_request();
+            match &next {
+                Ok(Some(request)) if counting.add(request)? => {}
+                Ok(Some(_)) => return Err(too_many_volumes(records, 0)),
+                Ok(None) => break,
+                Err(_) => next.map(|_| ())?,
             }
         }
+        let Counting { selection, whole, selected, keeper, .. } = counting;
         let whole = whole.finish();
         let selected = selected.map_or_else(|| whole.clone(), Tally::finish);
         if i64::try_from(selected.duration_ns).is_err() {
@@ -401,10 +405,70 @@ impl Counts {
     }
 }
 
-fn too_many_volumes(records: &Records) -> TraceError {
+/// A pass under way.
+struct Counting<'a> {
+    selection: Selection,
+    whole: Tally,
+    /// Of those that are replayed, where they are not the whole.
+    selected: Option<Tally>,
+    keeper: Keeper,
+    see: See<'a>,
+}
+
+impl Counting<'_> {
+    /// Another request; false if it is on one volume too many.
+    #[inline(always)]
+    fn add(&mut self, request: &Request) -> Result<bool, TraceError> {
+        let taken = self.selection.take(request);
+        (self.see)(taken.as_ref().map(std::slice::from_ref))?;
+        if let Some(taken) = &taken {
+            self.keeper.add(taken);
+        }
+        if taken.is_none() && self.selected.is_none() {
+            self.selected = Some(self.whole.clone());
+        }
+        if !self.whole.add(request) {
+            return Ok(false);
+        }
+        if let (Some(taken), Some(selected)) = (taken, &mut self.selected) {
+            let known = selected.add(&taken);
+            debug_assert!(known, "the whole has room for the volumes of its part");
+        }
+        Ok(true)
+    }
+
+    /// Requests that were read together; the place of the first that is on one volume too many, if
+    /// one is.
+    fn add_all(&mut self, requests: &[Request]) -> Result<Option<usize>, TraceError> {
+        if !self.selection.take_all(requests) {
+            for (at, request) in requests.iter().enumerate() {
+                if !self.add(request)? {
+                    return Ok(Some(at));
+                }
+            }
+            return Ok(None);
+        }
+        (self.see)(Some(requests))?;
+        self.keeper.add_all(requests);
+        if let Err(at) = self.whole.add_all(requests) {
+            return Ok(Some(at));
+        }
+        if let Some(selected) = &mut self.selected {
+            let known = selected.add_all(requests);
+            debug_assert!(known.is_ok(), "the whole has room for the volumes of its part");
+        }
+        Ok(None)
+    }
+}
+
+/// Of the request behind which so many were read together with it.
+#[cold]
+fn too_many_volumes(records: &Records, behind: usize) -> TraceError {
     let found = format!("more than {MAX_VOLUMES} different volumes up to here");
     match records {
-        Records::Trace(reader) => reader.bad_request(found, "fewer; is this column the volume?"),
+        Records::Trace(reader) => {
+            reader.bad_request(behind, found, "fewer; is this column the volume?")
+        }
         Records::Generated(_) | Records::Given(..) | Records::Part(_) => {
             TraceError::key("generate", found)
         }

@@ -54,6 +54,9 @@ pub(crate) struct Selection {
     to_skip: u64,
     remaining: u64,
     time_scale: f64,
+    /// Neither volumes, addresses nor times leave any out, none is skipped, and times stay as they
+    /// are.
+    takes_whole: bool,
     /// Time of the first request taken: the replay's clock starts with it.
     start_ns: Option<u64>,
     left_out: LeftOut,
@@ -61,7 +64,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     pub fn new(config: &WorkloadConfig) -> Self {
-        Self {
+        let mut selection = Self {
             volumes: config.volumes.clone(),
             ops: config.ops,
             bytes: config.from_byte.map_or(0, |byte| byte.0)
@@ -71,9 +74,16 @@ impl Selection {
             to_skip: config.skip.unwrap_or(0),
             remaining: config.first.unwrap_or(u64::MAX),
             time_scale: config.time_scale,
+            takes_whole: false,
             start_ns: None,
             left_out: LeftOut::default(),
-        }
+        };
+        selection.takes_whole = !matches!(selection.volumes, Volumes::Only(_))
+            && selection.bytes == (0..u64::MAX)
+            && selection.times_ns == (0..u64::MAX)
+            && selection.to_skip == 0
+            && selection.keeps_times();
+        selection
     }
 
     /// `request` as it is replayed, if it is; they come in order of time.
@@ -107,6 +117,25 @@ impl Selection {
         };
         *reason += 1;
         None
+    }
+
+    /// Takes all of these as they are, and says so; not where one is left out or has another time.
+    #[inline]
+    pub fn take_all(&mut self, requests: &[Request]) -> bool {
+        let is_taken = |request: &Request| {
+            self.ops.contains(request.op) && (request.len > 0 || request.op == Op::Flush)
+        };
+        let (Some(first), count) = (requests.first(), requests.len() as u64) else { return true };
+        let start_ns = self.start_ns.unwrap_or(first.arrival_ns);
+        let all = self.takes_whole
+            && start_ns == 0
+            && self.remaining >= count
+            && requests.iter().all(is_taken);
+        if all {
+            self.remaining -= count;
+            self.start_ns = Some(start_ns);
+        }
+        all
     }
 
     #[inline]
@@ -198,6 +227,32 @@ mod tests {
         assert_eq!((selection.left_out(), expected.total()), (expected, 9));
         assert!(selection.is_done());
         assert_eq!(selection.start_ns(), 120);
+    }
+
+    #[test]
+    fn many_are_taken_together_only_as_each_would_be() {
+        let few = [request(0, Op::Read, 3, 0, 1), request(5, Op::Write, 1, 9, 2)];
+        let take_all = |config: WorkloadConfig| {
+            let mut selection = Selection::new(&config);
+            (selection.take_all(&few), selection)
+        };
+        let (all, selection) = take_all(WorkloadConfig { first: Some(3), ..Default::default() });
+        assert!(all && selection.start_ns == Some(0) && selection.remaining == 1);
+        for config in [
+            WorkloadConfig { first: Some(1), ..Default::default() },
+            WorkloadConfig { skip: Some(1), ..Default::default() },
+            WorkloadConfig { volumes: Volumes::Only(vec![1, 3]), ..Default::default() },
+            WorkloadConfig { ops: Ops::W, ..Default::default() },
+            WorkloadConfig { time_scale: 2.0, ..Default::default() },
+            WorkloadConfig { from: Some(Nanos(0)), until: Some(Nanos(9)), ..Default::default() },
+            WorkloadConfig { from_byte: Some(Bytes(1)), ..Default::default() },
+        ] {
+            let (all, selection) = take_all(config.clone());
+            assert!(!all && selection.start_ns.is_none(), "{config:?}");
+        }
+        let mut selection = Selection::new(&WorkloadConfig::default());
+        assert!(!selection.take_all(&[request(0, Op::Read, 0, 0, 0)]));
+        assert!(!selection.take_all(&[request(7, Op::Read, 0, 0, 1)]), "its clock starts at 7");
     }
 
     #[test]

@@ -42,6 +42,16 @@ pub(super) enum Records {
 }
 
 impl Records {
+    /// The next few requests, in place of what is in `into`, where there are some that were read
+    /// together; else [`Self::next_request`] goes on.
+    #[inline]
+    pub fn next_few(&mut self, into: &mut Vec<Request>) -> bool {
+        match self {
+            Self::Trace(reader) => reader.next_few(into),
+            Self::Generated(_) | Self::Given(..) | Self::Part(_) => false,
+        }
+    }
+
     #[inline]
     pub fn next_request(&mut self) -> Result<Option<Request>, TraceError> {
         match self {

@@ -42,7 +42,7 @@ impl WorkloadConfig {
         while let Some(request) = records.next_request()? {
             pace.step()?;
             if !whole.add(&request) {
-                return Err(too_many_volumes(&records));
+                return Err(too_many_volumes(&records, 0));
             }
             parts.add(&request)?;
         }

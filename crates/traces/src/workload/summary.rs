@@ -122,6 +122,59 @@ impl Tally {
         true
     }
 
+    /// Adds all of these; the place of the first that is on one volume too many, if one is.
+    #[inline]
+    pub fn add_all(&mut self, requests: &[Request]) -> Result<(), usize> {
+        let rest = if requests.len() > 1 { self.add_alike(requests) } else { 0 };
+        for (at, request) in requests.iter().enumerate().skip(rest) {
+            if !self.add(request) {
+                return Err(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the first of these and those that follow it as long as they read or write the same
+    /// volume, as most do; how many. None where the volume is a new one.
+    fn add_alike(&mut self, requests: &[Request]) -> usize {
+        let Some(tally) = self.volumes.get_mut(self.recent) else { return 0 };
+        let VolumeFigures { volume, mut lowest_byte, mut highest_end, .. } = tally.figures;
+        let (mut bytes, mut counts, mut fua, mut empty) = ([0_u64; 2], [0_u64; 2], 0, 0);
+        let (mut next_byte, mut sequential, mut last_ns) = (tally.next_byte, 0, None);
+        for request in requests {
+            let kind = request.op as usize;
+            if kind > 1 || request.volume != volume {
+                break;
+            }
+            let end = request.offset + request.len;
+            counts[kind] += 1;
+            bytes[kind] = bytes[kind].saturating_add(request.len);
+            fua += u64::from(request.fua);
+            empty += u64::from(request.len == 0);
+            lowest_byte = lowest_byte.min(request.offset);
+            highest_end = highest_end.max(end);
+            sequential += u64::from(next_byte == Some(request.offset));
+            next_byte = Some(end);
+            last_ns = Some(request.arrival_ns);
+        }
+        let Some(last_ns) = last_ns else { return 0 };
+        let [reads, writes] = counts;
+        tally.next_byte = next_byte;
+        (tally.figures.lowest_byte, tally.figures.highest_end) = (lowest_byte, highest_end);
+        tally.figures.requests += reads + writes;
+        self.sequential += sequential;
+        let figures = &mut self.figures;
+        figures.requests += reads + writes;
+        figures.reads += reads;
+        figures.writes += writes;
+        figures.read_bytes = figures.read_bytes.saturating_add(bytes[0]);
+        figures.write_bytes = figures.write_bytes.saturating_add(bytes[1]);
+        figures.fua += fua;
+        figures.zero_length += empty;
+        figures.duration_ns = last_ns - *self.first_ns.get_or_insert(requests[0].arrival_ns);
+        (reads + writes) as usize
+    }
+
     #[inline]
     fn volume(&mut self, request: &Request) -> Option<usize> {
         if self
@@ -216,12 +269,33 @@ mod tests {
     }
 
     #[test]
+    fn many_add_up_as_one_by_one() {
+        let kinds = [Op::Read, Op::Write, Op::Write, Op::Trim, Op::Read, Op::Flush];
+        let all: Vec<Request> = (0..300_u64)
+            .map(|n| {
+                let (op, volume) = (kinds[(n * n / 7 % 6) as usize], (n / 40 % 2) as u32);
+                request(10 + n, op, volume, n * n % 11 * 512, n % 3 * 512)
+            })
+            .collect();
+        for length in [1, 2, 7, 64, 300] {
+            let (mut one_by_one, mut together) = (Tally::default(), Tally::default());
+            for few in all.chunks(length) {
+                assert!(few.iter().all(|request| one_by_one.add(request)));
+                assert_eq!(together.add_all(few), Ok(()));
+            }
+            assert_eq!(together.finish(), one_by_one.finish(), "{length} together");
+        }
+    }
+
+    #[test]
     fn volumes_are_bounded() {
         let mut tally = Tally::default();
         for volume in 0..MAX_VOLUMES as u32 {
             assert!(tally.add(&request(0, Op::Read, volume, 0, 512)));
         }
         assert!(!tally.add(&request(0, Op::Read, u32::MAX, 0, 512)));
+        let few = [7, 7, u32::MAX, 7].map(|volume| request(0, Op::Read, volume, 0, 512));
+        assert_eq!(tally.add_all(&few), Err(2));
         assert!(tally.add(&request(0, Op::Read, 7, 0, 512)));
     }
 }

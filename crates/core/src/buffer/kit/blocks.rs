@@ -74,7 +74,7 @@ pub struct Directory {
     pages_per_block: u32,
     capacity: u32,
     len: u32,
-    /// Node of each logical block.
+    /// Node of each logical block, inverted: no memory is touched where there is none.
     node_of: Vec<u32>,
     nodes: Vec<Node>,
     /// Nodes with dirty pages.
@@ -94,7 +94,7 @@ impl Directory {
             pages_per_block: shape.pages_per_block,
             capacity: shape.capacity,
             len: 0,
-            node_of: vec![NONE; blocks as usize],
+            node_of: vec![!NONE; blocks as usize],
             nodes: vec![Node { lbn: LogicalBlock::NONE, pages: 0, dirty: 0 }; nodes as usize],
             dirty_nodes: Members::new(nodes as usize),
             held: Bits::new(bits),
@@ -146,7 +146,7 @@ impl Directory {
     /// The node of logical block `lbn`, or [`NONE`].
     #[inline]
     pub fn node(&self, lbn: LogicalBlock) -> u32 {
-        self.node_of[lbn.index()]
+        !self.node_of[lbn.index()]
     }
 
     /// The logical block that a page lies in.
@@ -225,7 +225,7 @@ impl Directory {
                 unreachable!("as many nodes as pages or blocks")
             };
             node = id;
-            self.node_of[lbn.index()] = id;
+            self.node_of[lbn.index()] = !id;
             self.nodes[id as usize] = Node { lbn, pages: 0, dirty: 0 };
         }
         let bit = self.bit(node, lpn);
@@ -264,7 +264,7 @@ impl Directory {
         self.len -= 1;
         let gone = state.pages == 0;
         if gone {
-            self.node_of[state.lbn.index()] = NONE;
+            self.node_of[state.lbn.index()] = !NONE;
             self.free.push(node);
         }
         (dirty, gone)
@@ -320,7 +320,7 @@ impl Directory {
         self.len -= pages;
         self.nodes[node as usize].pages = 0;
         self.dirty_nodes.remove(node);
-        self.node_of[lbn.index()] = NONE;
+        self.node_of[lbn.index()] = !NONE;
         self.free.push(node);
     }
 
@@ -362,7 +362,7 @@ impl Directory {
                 self.iter(node).fold((0, 0), |(h, d), page| (h + 1, d + u32::from(page.dirty)));
             if (held, dirty) != (state.pages, state.dirty)
                 || held == 0
-                || self.node_of[state.lbn.index()] != node
+                || self.node(state.lbn) != node
             {
                 return Err(format!(
                     "block node {node} counts {state:?}, its bits say {held} held and {dirty} dirty"

@@ -36,10 +36,17 @@ pub trait PageOrder: std::fmt::Debug + Send {
     /// The page of a slot has been written to flash and is clean now.
     fn cleaned(&mut self, _slot: u32) {}
 
-    /// What [`Self::hit`] will read of a slot, so that it is in the cache.
+    /// What [`Self::hit`] will read of a slot, so that it is in the cache; of any slot.
     #[inline]
     fn entry(&self, _slot: u32) -> u32 {
         NONE
+    }
+
+    /// The slots that leave next, if nothing comes in between, where that is known: what is known of
+    /// their pages is read from memory before they leave.
+    #[inline]
+    fn next_to_leave(&self) -> impl Iterator<Item = u32> {
+        std::iter::empty()
     }
 
     /// The lists that it consists of, each from its front on: the end of the last one leaves first.
@@ -211,11 +218,21 @@ impl<O: PageOrder + 'static> Buffer for Paged<O> {
     }
 
     fn fetch(&self, pages: &[Lpn]) {
+        // No look waits for another one, nor for whether a page is held: many are under way at once.
+        // Where some are not held, others leave for them; to find those goes from one to the next.
+        let mut leaving = self.order.next_to_leave();
+        let full = self.pages.is_full();
+        let mut all = 0;
+        for few in pages.chunks(4) {
+            if full && let Some(slot) = leaving.next() {
+                all ^= self.pages.slot_to_fetch(self.pages.get(slot).lpn);
+            }
+            all = few.iter().fold(all, |all, &lpn| all ^ self.pages.slot_to_fetch(lpn));
+        }
         // The second loop finds in the cache what the first has read.
-        let slot = |&lpn: &Lpn| self.pages.find(lpn);
-        std::hint::black_box(pages.iter().filter_map(slot).fold(0, |all, slot| all ^ slot));
         let known = |slot| self.pages.get(slot).lpn.0 ^ self.order.entry(slot);
-        std::hint::black_box(pages.iter().filter_map(slot).fold(0, |all, slot| all ^ known(slot)));
+        let slots = pages.iter().map(|&lpn| self.pages.slot_to_fetch(lpn));
+        std::hint::black_box(slots.fold(all, |all, slot| all ^ known(slot)));
     }
 
     fn check(&self) -> Result<(), String> {

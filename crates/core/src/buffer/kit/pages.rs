@@ -69,6 +69,13 @@ impl PageTable {
         self.slot_of[lpn.index()].checked_sub(1)
     }
 
+    /// The same, or another slot: what is known of it is read from memory without waiting for
+    /// whether the page is held.
+    #[inline]
+    pub fn slot_to_fetch(&self, lpn: Lpn) -> u32 {
+        self.slot_of[lpn.index()].wrapping_sub(1).min(self.pages.len() as u32 - 1)
+    }
+
     /// The page of a slot, and whether it is dirty.
     #[inline]
     pub fn get(&self, slot: u32) -> Evicted {

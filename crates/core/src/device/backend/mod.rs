@@ -282,10 +282,12 @@ impl Backend {
     /// where there is no time.
     #[inline]
     pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> Single {
-        self.collection.may_become_due();
         let mut cx = cx!(self, plan, own);
         cx.at_once = cx.timed;
         let taken = self.mapping.write_one(&mut cx, page);
+        if taken != Single::Taken {
+            self.collection.may_become_due();
+        }
         if taken.is_taken() {
             self.collection.note_progress();
         }
@@ -408,8 +410,19 @@ impl Backend {
     /// nothing is planned before it, it takes time, and nobody keeps or hears what it does.
     #[inline]
     pub fn issues_at_once(&self, observers: &Observers) -> bool {
-        self.timed
-            && self.takes_single_pages
+        self.timed && self.takes_single_pages && self.nothing_comes_between(observers)
+    }
+
+    /// Whether a page that is written now is one operation, which begins at once or, without time,
+    /// is done.
+    #[inline]
+    pub fn needs_no_plan(&self, observers: &Observers) -> bool {
+        self.takes_one_program && self.nothing_comes_between(observers)
+    }
+
+    #[inline]
+    fn nothing_comes_between(&self, observers: &Observers) -> bool {
+        self.plan.is_empty()
             && self.plan.is_empty()
             && !observers.hear_of_plans()
             && self.engine.stored().is_none()

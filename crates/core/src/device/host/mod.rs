@@ -188,6 +188,20 @@ impl Requests {
         id
     }
 
+    /// Request `number` of a kind is answered as soon as it is admitted.
+    #[inline(always)]
+    pub fn pass(&mut self, number: u64, kind: u8, arrival: u64, now: u64) {
+        // How many are under way is the same before and after: their sum over time goes on.
+        self.backlog.admitted(arrival, now, self.under_way + 1);
+        self.note_answer(number);
+        self.backlog.moves_up(now);
+        if self.is_measured(number) {
+            self.responses[kind as usize].record(now - arrival);
+            self.backlog.answered(now - arrival);
+        }
+        self.last_answer = self.last_answer.max(now);
+    }
+
     /// A run without time has one request at a time, which is answered at once: the place of all.
     #[inline]
     pub fn untimed(&mut self) -> RequestId {

@@ -1,7 +1,6 @@
 //! Flash reads of requests, the pages that they fill, and who waits for these.
 
-use hashbrown::HashMap;
-
+use super::filling::Filling;
 use crate::nand::JoinId;
 use crate::support::NONE;
 use crate::support::ids::{Lpn, RequestId};
@@ -26,7 +25,7 @@ pub(super) struct Fills {
     groups: Vec<Group>,
     free: u32,
     /// Pages being filled, and the group of the reads that fill them.
-    filling: HashMap<Lpn, u32>,
+    filling: Filling,
     /// Requests that wait for pages which another one is filling, and the next one on the same
     /// list.
     waiters: Vec<(RequestId, u32)>,
@@ -35,7 +34,7 @@ pub(super) struct Fills {
 
 impl Default for Fills {
     fn default() -> Self {
-        let (groups, filling, waiters) = (Vec::new(), HashMap::new(), Vec::new());
+        let (groups, filling, waiters) = (Vec::new(), Filling::default(), Vec::new());
         Self { groups, free: NONE, filling, waiters, free_waiter: NONE }
     }
 }
@@ -74,20 +73,26 @@ impl Fills {
         self.filling.is_empty()
     }
 
+    /// Whether one of these pages is being filled.
+    #[inline]
+    pub fn any_of(&self, mut pages: impl Iterator<Item = Lpn>) -> bool {
+        !self.is_empty() && pages.any(|lpn| self.filling.of(lpn).is_some())
+    }
+
     /// The group that fills a page.
     pub fn of(&self, lpn: Lpn) -> Option<u32> {
-        self.filling.get(&lpn).copied()
+        self.filling.of(lpn)
     }
 
     /// A page is being filled by a group.
     pub fn fill(&mut self, lpn: Lpn, group: u32) {
-        self.filling.insert(lpn, group);
+        self.filling.fill(lpn, group);
     }
 
     /// Request `id`, which is being served, hits a page that may be being filled: whether it has to
     /// wait for that, and does not do so already.
     pub fn wait(&mut self, id: RequestId, lpn: Lpn) -> bool {
-        let Some(&group) = self.filling.get(&lpn) else { return false };
+        let Some(group) = self.filling.of(lpn) else { return false };
         let group = &mut self.groups[group as usize];
         let last = group.waiters.1;
         // The request that is being served is the last one that can have begun to wait.
@@ -113,13 +118,7 @@ impl Fills {
     /// The reads of a group have ended: its pages are filled. Returns its request.
     pub fn end(&mut self, group: u32) -> RequestId {
         let Group { request, first, count, .. } = self.groups[group as usize];
-        if !self.filling.is_empty() {
-            for lpn in first.run(count) {
-                if self.filling.get(&lpn) == Some(&group) {
-                    self.filling.remove(&lpn);
-                }
-            }
-        }
+        self.filling.end(group, first, count);
         request
     }
 

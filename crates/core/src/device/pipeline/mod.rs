@@ -5,8 +5,10 @@
 //! they do as parts of [`Device`](super::Device): a request's answer, the plan and time have other
 //! owners.
 
+mod absorbed;
 mod battery;
 mod evictions;
+mod filling;
 mod fills;
 mod leave;
 mod parked;

@@ -70,7 +70,7 @@ impl Device {
             // It has been issued.
             self.condition_met(id);
         } else {
-            self.submit_through(id, request)?;
+            self.serve_admitted(id, request)?;
         }
         self.has_served();
         if self.backend.flash().violation().is_some() { self.check_faults() } else { Ok(()) }
@@ -94,7 +94,7 @@ impl Device {
         taken: Single,
     ) -> Result<(), DeviceError> {
         if taken == Single::NotAlone {
-            return self.submit_through(id, request);
+            return self.serve_admitted(id, request);
         }
         self.count_past(id);
         if matches!(taken, Single::TakenWithRead | Single::NoRoomWithRead) {
@@ -115,7 +115,7 @@ impl Device {
     /// written. Nothing comes of that which others of its kind would have to ask for again, but
     /// that it may wait for room.
     #[inline(never)]
-    fn submit_through(&mut self, id: RequestId, request: &Request) -> Result<(), DeviceError> {
+    fn serve_admitted(&mut self, id: RequestId, request: &Request) -> Result<(), DeviceError> {
         let number = self.backend.counters().submitted - 1;
         if !self.serve_timed_plainly(id, request, number)? {
             self.serve(id, request)?;

@@ -537,16 +537,22 @@ impl Device {
     /// A request that puts pages into the buffer is answered when there are slots for all pages in
     /// the buffer and all on their way out of it.
     pub(super) fn wait_for_slots(&mut self, id: RequestId) {
+        let lacking = self.slots_lacking();
+        if lacking > 0 {
+            self.requests.wait_for_slots(id, self.backend.engine().freed_slots() + lacking);
+        }
+    }
+
+    /// Slots that are lacking for the pages in the buffer and those on their way out of it.
+    #[inline]
+    pub(super) fn slots_lacking(&self) -> u64 {
         if !self.backend.is_timed() || self.pipeline.capacity == 0 {
-            return;
+            return 0;
         }
         let flying = self.backend.counters().slots_taken - self.backend.engine().freed_slots()
             + self.pipeline.parked.slots();
-        let over = (u64::from(self.pipeline.buffer.len()) + flying)
-            .saturating_sub(u64::from(self.pipeline.capacity));
-        if over > 0 {
-            self.requests.wait_for_slots(id, self.backend.engine().freed_slots() + over);
-        }
+        (u64::from(self.pipeline.buffer.len()) + flying)
+            .saturating_sub(u64::from(self.pipeline.capacity))
     }
 
     /// A flush: everything written and trimmed before it survives a power cut once it is answered.

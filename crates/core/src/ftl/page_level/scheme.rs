@@ -272,12 +272,12 @@ impl<S: PageScheme + 'static> PageLevel<S> {
             table.set(lpn, ppn);
             return Single::Taken;
         }
-        // A read counts as work of its die once it has begun: who asks for that may pick otherwise.
-        if cx.at_once
-            && (!scheme.writes_no_map(lpn)
-                || (!scheme.needs_no_map(lpn) && cx.engine.watches_work()))
-        {
-            return Single::NotAlone;
+        if cx.at_once && !S::MAP_IN_RAM {
+            // A read of the map that begins now would be work that is seen where the page goes.
+            let reads_unseen = || !store.needs_work_estimates() || scheme.needs_no_map(lpn);
+            if !(scheme.writes_no_map(lpn) && reads_unseen()) {
+                return Single::NotAlone;
+            }
         }
         if !scheme.write_map(store, cx, table) || !scheme.before_write(store, cx, table, lpn) {
             return Single::NoRoom;

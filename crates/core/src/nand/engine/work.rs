@@ -51,12 +51,6 @@ impl Engine {
         }
     }
 
-    /// Whether somebody asks how long dies have to work.
-    #[inline]
-    pub fn watches_work(&self) -> bool {
-        self.work.is_some()
-    }
-
     /// An operation of a plan is issued. Reads grow while they are planned, and count only now.
     #[inline(always)]
     pub(super) fn work_issued(&mut self, op: &FlashOp) {
