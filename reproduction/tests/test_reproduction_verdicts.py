@@ -10,13 +10,16 @@ from claims import FIGURE, PAPER, STAND_IN, A, B, claim, finding, run, verdict
 
 from eraseblock import _core
 from eraseblock_reproduction import wording
+from eraseblock_reproduction.answers import answers
 from eraseblock_reproduction.arithmetic import evaluate
 from eraseblock_reproduction.data import Claim, Figure
 from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY, REPRODUCED, UNDECIDED
 from eraseblock_reproduction.intervals import estimate
 from eraseblock_reproduction.places import places
+from eraseblock_reproduction.plan import FigurePlan, Plan
 from eraseblock_reproduction.selection import Run, named
 from eraseblock_reproduction.verdicts import judge
+from eraseblock_reproduction.workloads import Source
 
 SIZES = ("1 MiB", "2 MiB", "4 MiB")
 
@@ -611,6 +614,20 @@ def test_seeds_do_not_widen_a_spread_over_workloads() -> None:
             one.settings = {**one.settings, "workload": workload}
             runs.append(one)
     assert verdict(runs, "exact", value=0.5, left=A, spread="workload") == REPRODUCED
+
+
+def test_a_spread_over_workloads_is_of_all_of_them() -> None:
+    runs = []
+    for name, value in (("w", 2), ("v", 3)):
+        one = run("a", time=value)
+        one.settings = {**one.settings, "workload": name}
+        one.source = Source(name, name, "stand-in", "made")
+        runs.append(one)
+    made = claim("exact", value=0.5, left=A, spread="workload")
+    paper = replace(PAPER, claims=(made,))
+    [answered] = answers(Plan([FigurePlan(paper, FIGURE, runs, [], is_run=True, is_read=False)]))
+    [answer] = answered.answers
+    assert [source.workload for source in answer.sources] == ["w", "v"]
 
 
 def test_seeds_are_paired() -> None:
