@@ -88,18 +88,31 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
     if finding.untrusted and finding.verdict != UNDECIDED:
         of = f": {finding.untrusted_of.replace(f'{paper.name}-', '')}" if finding.untrusted_of else ""
         parts.append(f"{len(finding.untrusted)} more not trusted{of}")
-    if finding.ours is not None and finding.verdict == UNDECIDED:
+    if (finding.ours is not None or finding.steps) and finding.verdict == UNDECIDED:
         parts.append("not trusted")
     return "; ".join(parts)
 
 
 def _steps(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
     """The steps of a trend; of several points they are relative to their means, and have no unit."""
+    digits = _digits_of_steps(claim, finding.steps)
     if finding.held is not None and finding.held[1] == 1:
-        *before, last = (_plain(quantity, step, claim) for step in finding.steps)
+        *before, last = (_plain(quantity, step, claim, digits) for step in finding.steps)
         unit = last.partition(" ")[2]
         return " → ".join([*(step.removesuffix(f" {unit}") for step in before), last])
-    return " → ".join(number(step) for step in finding.steps)
+    return " → ".join(number(step, digits=digits) for step in finding.steps)
+
+
+def _digits_of_steps(claim: Claim, steps: Sequence[float]) -> int:
+    """So many that steps that are flat, or are not, are so as they are shown, too."""
+    if claim.table["relation"] != "flat" or not steps:
+        return _DIGITS
+
+    def flat(figures: Sequence[float]) -> bool:
+        return max(figures) - min(figures) <= claim.tolerance(min(figures)) * (1 + _SAME)
+
+    shown = range(_DIGITS, _MOST + 1)
+    return next((n for n in shown if flat([float(_rounded(one, n)) for one in steps]) == flat(steps)), _MOST)
 
 
 # Of several that decide so many are named; and where a claim holds, or does not, so many points.

@@ -209,6 +209,37 @@ def test_what_no_run_decides_is_said_not_to_be_trusted() -> None:
     assert (found.verdict, wording.ours(PAPER, made, found)) == (UNDECIDED, "1 < 2; not trusted")
 
 
+def test_a_trend_that_no_run_decides_is_shown() -> None:
+    along = [{"buffer.size": size} for size in SIZES[:2]]
+
+    def said(*schemes: str) -> tuple[str, str, str]:
+        runs = [
+            run(name, size, time=time, trusted=time == 2)
+            for name in schemes
+            for size, time in zip(SIZES, (1, 2), strict=False)
+        ]
+        made = claim("trend", along=along, relation="falling")
+        found = judge(PAPER, FIGURE, made, runs)
+        return found.verdict, wording.ours(PAPER, made, found), found.reason
+
+    assert said("a") == (UNDECIDED, "1 → 2; not trusted", "it has a run that is not to be trusted")
+    verdict, ours, reason = said("a", "b")
+    assert (verdict, ours) == (UNDECIDED, "0.667 → 1.33; holds at 0 of 2; not trusted")
+    assert reason.startswith("each of its sequences has a run")
+
+
+def test_steps_are_flat_as_shown_where_they_are() -> None:
+    def said(*times: float) -> str:
+        runs = [run("a", size, time=time) for size, time in zip(SIZES, times, strict=False)]
+        along = [{"buffer.size": size} for size in SIZES[: len(times)]]
+        made = claim("trend", along=along, relation="flat", tolerance=0.02)
+        return wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs))
+
+    assert said(1, 1.01) == "1 → 1.01"
+    # With three digits 1.02 would be within 2 %.
+    assert said(1, 1.0204) == "1 → 1.0204"
+
+
 def test_points_are_called_by_the_sides_of_the_claim() -> None:
     def of(kind: str, size: str, **options: Any) -> Run:
         scheme = {"kind": kind, **options}
