@@ -364,7 +364,10 @@ def _finding(
     distrusted = len(effects) - len(deciding)
     reasons = []
     if distrusted:
-        reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
+        verbs = ("is", "decides") if distrusted == 1 else ("are", "decide")
+        reasons.append(
+            f"{distrusted} of {len(effects)} points {verbs[0]} not to be trusted, and {verbs[1]} nothing"
+        )
     if absent:
         reasons.append(_absence(len(effects), absent))
     level = sum(_is_level(claim, one) for one in deciding)

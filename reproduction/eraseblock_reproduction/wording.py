@@ -43,7 +43,7 @@ def stated(paper: Paper, claim: Claim) -> str:
         case "agree":
             order = "opposite order" if table.get("opposite") else "same order"
             share = table.get("similar")
-            some = "" if share is None else f" for {number(100 * share)} % of a point's pairs (our reading)"
+            some = "" if share is None else f" for {number(100 * share)} % of each point's pairs (our reading)"
             return order + some
     return ""
 
@@ -84,7 +84,8 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
     if finding.level:
         parts.append(f"seeds leave {finding.level if len(finding.effects) > 1 else 'it'} open")
     if finding.leadless:
-        parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects) or len(finding.steps)}")
+        points = len(finding.effects) or len(finding.steps)
+        parts.append(f"no sure lead at {finding.leadless} of {points}" if points > 1 else "no sure lead")
     if finding.untrusted and finding.verdict != UNDECIDED:
         of = f": {finding.untrusted_of.replace(f'{paper.name}-', '')}" if finding.untrusted_of else ""
         parts.append(f"{len(finding.untrusted)} more not trusted{of}")

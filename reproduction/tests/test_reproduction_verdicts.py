@@ -277,7 +277,7 @@ def test_a_lead_that_the_seeds_do_not_tell_is_not_counted_as_there() -> None:
         return f"{found.verdict}: {wording.ours(PAPER, made, found)}"
 
     assert leads(1.5, 1.6, 1.7).startswith(REPRODUCED)
-    assert leads(0.9, 1.0, 1.3) == f"{DIRECTION}: 1.07 < 3; no sure lead at 1 of 1"
+    assert leads(0.9, 1.0, 1.3) == f"{DIRECTION}: 1.07 < 3; no sure lead"
     assert leads(0.7, 0.8, 0.9).startswith(NOT)
 
 
@@ -595,7 +595,7 @@ def test_two_quantities_in_the_same_order() -> None:
     assert verdict(against, "agree", **over, similar=0.7) == NOT
     most = claim("agree", **over, similar=0.75)
     assert wording.stated(PAPER, claim("agree", **over)) == "same order"
-    assert wording.stated(PAPER, most) == "same order for 75 % of a point's pairs (our reading)"
+    assert wording.stated(PAPER, most) == "same order for 75 % of each point's pairs (our reading)"
 
 
 def test_an_order_over_two_settings_together() -> None:
@@ -748,7 +748,7 @@ def test_runs_without_trust_are_shown_and_decide_nothing() -> None:
     ]
     found = finding(runs, "order", left=A, right=B, relation="less")
     assert (found.verdict, found.held, len(found.points)) == (REPRODUCED, (3, 3), 4)
-    assert found.reason == "1 of 4 points are not to be trusted, and decide nothing"
+    assert found.reason == "1 of 4 points is not to be trusted, and decides nothing"
     alone = finding(runs, "order", where={"buffer.size": "8 MiB"}, left=A, right=B, relation="less")
     assert alone.verdict == UNDECIDED
     assert alone.reason == "no point of it has runs that are all to be trusted: it fell behind"
