@@ -43,7 +43,7 @@ def stated(paper: Paper, claim: Claim) -> str:
         case "agree":
             order = "opposite order" if table.get("opposite") else "same order"
             share = table.get("similar")
-            some = "" if share is None else f" for {number(100 * share)} % of each point's pairs (our reading)"
+            some = "" if share is None else f" for {number(100 * share)} % of the pairs (our reading)"
             return order + some
     return ""
 

@@ -595,7 +595,7 @@ def test_two_quantities_in_the_same_order() -> None:
     assert verdict(against, "agree", **over, similar=0.7) == NOT
     most = claim("agree", **over, similar=0.75)
     assert wording.stated(PAPER, claim("agree", **over)) == "same order"
-    assert wording.stated(PAPER, most) == "same order for 75 % of each point's pairs (our reading)"
+    assert wording.stated(PAPER, most) == "same order for 75 % of the pairs (our reading)"
 
 
 def test_an_order_over_two_settings_together() -> None:
