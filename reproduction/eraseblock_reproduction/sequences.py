@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 from statistics import fmean
 
@@ -124,14 +124,8 @@ def agree(one: Question, other: Question) -> Finding:
     _check(len(chosen), len(distrusted), one.runs)
     ordered = [_ordered(list(group.values()), sign) for group in chosen.values()]
     holding = [_similar(pairs, asked) for pairs in ordered]
-    names = [set(group) for group in chosen.values()]
-    common = set.intersection(*names)
-    mean = [
-        (_mean_figures(chosen.values(), value, 0), _mean_figures(chosen.values(), value, 1))
-        for value in sorted(common)
-    ]
-    whole = len(common) == len(set.union(*names))
-    verdict = _graded(holding, whole and _similar(_ordered(mean, sign), asked))
+    # In the mean over the groups is of the pairs of all of them: that is the share that is shown.
+    verdict = _graded(holding, _similar([one for pairs in ordered for one in pairs], asked))
     return Finding(
         verdict,
         held=(sum(holding), len(holding)),
@@ -231,14 +225,6 @@ def _mean(figures: Sequence[_Figures]) -> _Figures:
     if len(seeds) > 1:
         return {"": fmean(fmean(one.values()) for one in figures)}
     return {seed: fmean(one[seed] for one in figures) for seed in figures[0]}
-
-
-def _mean_figures(groups: Iterable[dict[str, tuple[_Figures, _Figures]]], value: str, which: int) -> _Figures:
-    """The mean over groups of what one run of each has, relative to its group."""
-    relative = (
-        dict(zip(group, _scaled([pair[which] for pair in group.values()]), strict=True)) for group in groups
-    )
-    return _mean([group[value] for group in relative])
 
 
 def _ordered(figures: Sequence[tuple[_Figures, _Figures]], sign: int) -> list[bool]:

@@ -125,7 +125,7 @@ def _some(paper: Paper, claim: Claim, finding: Finding) -> str:
     holding = [holds for _, _, holds in finding.where]
     failing = len(holding) - sum(holding)
     # Of one point against each of several it is told whom it is against.
-    alone = finding.hardest and len(holding) == len(claim.lefts) * len(claim.rights)
+    alone = finding.hardest and len(holding) == len(claim.pairs)
     fewer = min(failing, sum(holding))
     if not 0 < fewer <= _FEW or alone or claim.aggregate in ("mean", "some"):
         return ""
@@ -184,8 +184,12 @@ def _span(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
 
 
 def _half(finding: Finding, scale: float) -> str:
-    half = finding.ours.half if finding.ours is not None else None
-    return f" ± {number(half * scale, digits=2)}" if half is not None and half > _SAME * abs(scale) else ""
+    """Half of the interval; none where it is what rounding of sums makes."""
+    if finding.ours is None or finding.ours.half is None:
+        return ""
+    half = finding.ours.half
+    shown = half > _SAME * max(1.0, abs(finding.ours.mean))
+    return f" ± {number(half * scale, digits=2)}" if shown else ""
 
 
 def _scale(claim: Claim, quantity: Quantity | None) -> float:

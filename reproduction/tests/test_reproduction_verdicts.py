@@ -719,6 +719,19 @@ def test_steps_within_the_interval_are_level() -> None:
     assert verdict(level[:3] + other, "trend", along=along, relation="rising") == REPRODUCED
 
 
+def test_two_quantities_go_together_in_the_mean_where_enough_of_all_pairs_do() -> None:
+    """It is the share that is shown, whatever the order of the means over the sizes is."""
+    schemes = {"a": 1, "b": 2, "c": 3}
+    runs = [run(name, size, time=n, erases=n) for name, n in schemes.items() for size in SIZES[:2]]
+    # With 4 MiB they are in the opposite order, by little.
+    runs += [run(name, "4 MiB", time=n, erases=3 - n / 1000) for name, n in schemes.items()]
+    over = {"with": "erases", "over": "buffer.scheme"}
+    found = finding(runs, "agree", **over, similar=0.75)
+    assert (found.verdict, found.held, found.pairs) == (NOT, (2, 3), (6, 9))
+    assert verdict(runs, "agree", **over, similar=2 / 3) == PARTLY
+    assert verdict(runs, "agree", **over) == NOT
+
+
 def test_what_is_level_by_one_figure_is_in_no_order_by_it() -> None:
     def both(scheme: str, times: tuple[float, ...], erases: tuple[float, ...]) -> list[Run]:
         figures = enumerate(zip(times, erases, strict=True), 1)
@@ -729,6 +742,47 @@ def test_what_is_level_by_one_figure_is_in_no_order_by_it() -> None:
     assert verdict(a + both("b", (2, 2.2, 2.1), (6, 7, 8.5)), "agree", **over) == REPRODUCED
     assert verdict(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over) == NOT
     assert finding(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over).pairs == (0, 1)
+
+
+def test_the_mean_of_a_range_of_ratios_is_geometric() -> None:
+    """Twice as much here and half as much there are no change."""
+    runs = grid((2, 0.5, 0.5), (1, 1, 1))
+    of: dict[str, Any] = {"left": A, "high": 0.9}
+
+    def told(**table: Any) -> tuple[str, float]:
+        found = finding(runs, "range", **of, **table)
+        assert found.ours is not None
+        return found.verdict, round(found.ours.mean, 4)
+
+    assert told(relative_to=B) == (PARTLY, 0.7937)
+    assert told() == (NOT, 1)
+    assert told(relative_to=B, relative="difference") == (PARTLY, 0)
+
+
+def test_an_order_that_is_asked_apart_is_decided_by_the_worst() -> None:
+    """All schemes write more with more memory: of three of four is not of all."""
+    sizes = {"left": {"buffer.size": "2 MiB"}, "right": {"buffer.size": "1 MiB"}}
+    runs = [run(scheme, "1 MiB", time=10) for scheme in "abcd"]
+    runs += [run(scheme, "2 MiB", time=time) for scheme, time in zip("abcd", (20, 30, 40, 9), strict=True)]
+    schemes = {"where": {"buffer.scheme": ["a", "b", "c", "d"]}}
+    asked: dict[str, Any] = {**sizes, **schemes, "relation": "more"}
+    assert verdict(runs, "order", **asked) == PARTLY
+    found = finding(runs, "order", **asked, apart="buffer.scheme")
+    assert (found.verdict, found.held) == (NOT, (3, 4))
+    assert [name for name, _ in found.hardest] == ["d"]
+    said = wording.ours(PAPER, claim("order", **asked, apart="buffer.scheme"), found)
+    assert said.endswith("holds at 3 of 4; hardest: d -10 %")
+    assert verdict(runs[:3] + runs[4:7], "order", **asked, apart="buffer.scheme") == REPRODUCED
+
+
+def test_an_interval_that_leaves_a_small_mean_open_is_shown() -> None:
+    runs = seeds("a", "1 MiB", 1, 1, 1 + 6e-8) + seeds("b", "1 MiB", 1, 1, 1)
+    asked: dict[str, Any] = {"left": A, "right": B, "value": 0.495}
+    said = wording.ours(PAPER, claim("increase", **asked), finding(runs, "increase", **asked))
+    assert said == "2.0e-06 % ± 8.6e-06"
+    # What rounding of sums makes is no interval.
+    rounded = seeds("a", "1 MiB", 1, 1, 1 + 1e-12) + seeds("b", "1 MiB", 1, 1, 1)
+    assert wording.ours(PAPER, claim("increase", **asked), finding(rounded, "increase", **asked)) == "0 %"
 
 
 def test_intervals_are_students() -> None:
