@@ -36,6 +36,7 @@ def test_every_paper_with_claims_is_checked() -> None:
         ("similar = 0.75", "similar = 75", "`similar` is the share of the pairs"),
         ('relative_to = { "buffer.scheme" = "hbm" }\n', "", "a `lead` is relative to something"),
         ("lead = true", 'lead = "right"', '`lead` is true, or "left"'),
+        ('apart = "buffer.scheme"', 'apart = "workload"', "`apart` is a setting of which"),
         ('aggregate = "max"', 'aggregate = "some"', "only an order holds at some points"),
         (
             'id = "summary-erases"',
