@@ -205,7 +205,8 @@ def failed(papers: Sequence[PaperAnswer]) -> list[str]:
 def _answer(plan: FigurePlan, claim: Claim) -> Answer:
     finding = judge(plan.paper, plan.figure, claim, plan.runs)
     runs: Iterable[Run] = (run for point in finding.points for run in (point.run, point.other) if run)
-    if not finding.points:
+    # A spread over workloads is of them all, and not of the one that stands for it.
+    if not finding.points or claim.table.get("spread") == "workload":
         runs = select(plan.runs, claim.where)
     return Answer(plan.paper, claim, finding, tuple(dict.fromkeys(run.source for run in runs)))
 

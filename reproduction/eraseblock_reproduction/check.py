@@ -77,7 +77,7 @@ EXTRA = {
     "setting": {"departs"},
     "range": {"our_bound"},
     "ratio": {"neutral", "our_bound"},
-    "order": {"ahead", "lead"},
+    "order": {"ahead", "apart", "lead"},
     "trend": {"along", "lead"},
     "agree": {"over", "opposite", "similar"},
     "statement": {"test"},
@@ -129,16 +129,24 @@ def check_keys(claim: Claim) -> None:
         raise DataError(f"aggregate is one of {sorted(AGGREGATES)}")
     if table.get("aggregate") == "some" and kind != "order":
         raise DataError(f"only an order holds at some points; this is of kind {kind}")
-    if "ahead" in table and (table["relation"] not in ("less", "more") or not 0 < table["ahead"] < 1):
-        raise DataError("`ahead` is a share, and the relation is less or more")
-    if "lead" in table and "relative_to" not in table:
-        raise DataError("a `lead` is relative to something: `relative_to`")
-    if table.get("lead", True) not in ((True, "left") if kind == "order" else (True,)):
-        raise DataError('`lead` is true, or "left" of an order')
+    check_order_keys(claim)
     if not 0 < table.get("similar", 1) <= 1:
         raise DataError("`similar` is the share of the pairs that has to be in this order")
     if table.get("needs", "flashsim") not in data.NEEDS or ("needs" in table) != ("reason" in table):
         raise DataError(f"needs is one of {sorted(data.NEEDS)}, with a reason")
+
+
+def check_order_keys(claim: Claim) -> None:
+    """What an order asks for beside its sides; of a trend its lead."""
+    table = claim.table
+    if "ahead" in table and (table["relation"] not in ("less", "more") or not 0 < table["ahead"] < 1):
+        raise DataError("`ahead` is a share, and the relation is less or more")
+    if "lead" in table and "relative_to" not in table:
+        raise DataError("a `lead` is relative to something: `relative_to`")
+    if table.get("lead", True) not in ((True, "left") if claim.kind == "order" else (True,)):
+        raise DataError('`lead` is true, or "left" of an order')
+    if "apart" in table and not isinstance(claim.where.get(table["apart"]), list):
+        raise DataError("`apart` is a setting of which `where` lists several")
 
 
 def check_selection(claim: Claim, runs: Sequence[Run]) -> None:

@@ -159,6 +159,30 @@ class Claim:
         return _listed(self.table.get("right", {}))
 
     @property
+    def apart(self) -> list[Selection]:
+        """Of an order: each value of the setting by which it is asked apart; one of nothing if by none."""
+        path = self.table.get("apart")
+        return [{}] if path is None else [{path: value} for value in self.where[path]]
+
+    @property
+    def pairs(self) -> list[tuple[Selection, Selection]]:
+        """What it sets against what, of which the worst decides."""
+        return [
+            ({**left, **one}, {**right, **one})
+            for one in self.apart
+            for left in self.lefts
+            for right in self.rights
+        ]
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether its figures are ratios of two runs: twice as much here and half as much there are none."""
+        relative = "relative_to" in self.table and self.table.get("relative") != "difference"
+        return self.kind == "ratio" or (
+            self.kind not in TWO_SIDED and relative and "spread" not in self.table
+        )
+
+    @property
     def aggregate(self) -> str:
         """What is made of several points."""
         default = "mean" if self.kind in TWO_SIDED - {"order"} or self.kind == "number" else "each"

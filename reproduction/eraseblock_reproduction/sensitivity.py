@@ -100,7 +100,9 @@ class Sensitivity:
         kept = sum(one.kept == one.choices for one in tried)
         pairs = sum(bool(one.pairs) for one in tried)
         some = (
-            f"some bring to {pairs} claims what neither brings alone" if pairs else "none brings anything new"
+            f"some bring to {pairs} claim{'s' * (pairs > 1)} what neither brings alone"
+            if pairs
+            else "none brings anything new"
         )
         together = f" Of {self.pairs} pairs of them {some}." if self.pairs else ""
         # A study may be of some figures alone, and what has no figure cannot be tried.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 from statistics import fmean
 
@@ -13,6 +13,7 @@ from eraseblock_reproduction.finding import (
     DIRECTION,
     NOT,
     REPRODUCED,
+    UNDECIDED,
     Finding,
     UndecidedError,
     worst,
@@ -37,6 +38,7 @@ def trend(question: Question) -> Finding:
                 found[cell.run.identity(axes)][index].append(cell)
     sequences: list[list[_Figures]] = []
     runs: list[Run] = []
+    mute: list[list[_Figures]] = []
     distrusted: list[Run] = []
     absent = 0
     for by_step in found.values():
@@ -47,7 +49,10 @@ def trend(question: Question) -> Finding:
             sequences.append([point.known for point in along])
             runs.append(along[0].run)
         else:
+            mute.append([point.known for point in along])
             distrusted.append(along[0].run)
+    if mute and not sequences:
+        return _untrusted(claim, mute)
     _check(len(sequences), len(distrusted), question.runs)
     holding = [_goes(claim, one) for one in sequences]
     mean = _mean_sequence(sequences)
@@ -58,7 +63,6 @@ def trend(question: Question) -> Finding:
     leads = [_leads(claim, one) for one in sequences]
     verdict = worst([verdict, *(_of_leads(claim, sides) for sides in leads)])
     surely = [holds and min(sides) > 0 for holds, sides in zip(surely, leads, strict=True)]
-    shown = sequences[0] if len(sequences) == 1 else mean
     reasons = [_distrust(len(distrusted))]
     reasons.append(
         f"at {open_} of {len(sequences)} points the seeds do not tell where a step goes" if open_ else ""
@@ -67,13 +71,27 @@ def trend(question: Question) -> Finding:
     reason = "; ".join(filter(None, reasons))
     return Finding(
         verdict,
-        steps=[fmean(step.values()) for step in shown],
+        steps=_steps(sequences),
         held=(sum(surely), len(surely)),
         where=[(run, None, holds) for run, holds in zip(runs, surely, strict=True)],
         untrusted=[(run, None) for run in distrusted],
         leadless=sum(side <= 0 for sides in leads for side in sides),
         reason=reason,
     )
+
+
+def _untrusted(claim: Claim, sequences: Sequence[Sequence[_Figures]]) -> Finding:
+    """What is shown where no sequence decides."""
+    several = len(sequences) > 1
+    reason = f"{'each of its sequences has' if several else 'it has'} a run that is not to be trusted"
+    held = (sum(_goes(claim, one) for one in sequences), len(sequences))
+    return Finding(UNDECIDED, steps=_steps(sequences), held=held, reason=reason)
+
+
+def _steps(sequences: Sequence[Sequence[_Figures]]) -> list[float]:
+    """What is shown of sequences: one as it is, several by their mean."""
+    shown = sequences[0] if len(sequences) == 1 else _mean_sequence(sequences)
+    return [fmean(step.values()) for step in shown]
 
 
 def agree(one: Question, other: Question) -> Finding:
@@ -106,14 +124,8 @@ def agree(one: Question, other: Question) -> Finding:
     _check(len(chosen), len(distrusted), one.runs)
     ordered = [_ordered(list(group.values()), sign) for group in chosen.values()]
     holding = [_similar(pairs, asked) for pairs in ordered]
-    names = [set(group) for group in chosen.values()]
-    common = set.intersection(*names)
-    mean = [
-        (_mean_figures(chosen.values(), value, 0), _mean_figures(chosen.values(), value, 1))
-        for value in sorted(common)
-    ]
-    whole = len(common) == len(set.union(*names))
-    verdict = _graded(holding, whole and _similar(_ordered(mean, sign), asked))
+    # In the mean over the groups is of the pairs of all of them: that is the share that is shown.
+    verdict = _graded(holding, _similar([one for pairs in ordered for one in pairs], asked))
     return Finding(
         verdict,
         held=(sum(holding), len(holding)),
@@ -213,14 +225,6 @@ def _mean(figures: Sequence[_Figures]) -> _Figures:
     if len(seeds) > 1:
         return {"": fmean(fmean(one.values()) for one in figures)}
     return {seed: fmean(one[seed] for one in figures) for seed in figures[0]}
-
-
-def _mean_figures(groups: Iterable[dict[str, tuple[_Figures, _Figures]]], value: str, which: int) -> _Figures:
-    """The mean over groups of what one run of each has, relative to its group."""
-    relative = (
-        dict(zip(group, _scaled([pair[which] for pair in group.values()]), strict=True)) for group in groups
-    )
-    return _mean([group[value] for group in relative])
 
 
 def _ordered(figures: Sequence[tuple[_Figures, _Figures]], sign: int) -> list[bool]:

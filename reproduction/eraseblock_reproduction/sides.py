@@ -80,8 +80,7 @@ def two_sided(question: Question) -> Finding:
     claim = question.claim
     effects: list[_Effect] = []
     absent = 0
-    pairs = [(left, right) for left in claim.lefts for right in claim.rights]
-    for number, (left, right) in enumerate(pairs):
+    for number, (left, right) in enumerate(claim.pairs):
         found = _pairs(question, left, right, number)
         effects += [effect for effect in found if effect is not None]
         absent += found.count(None)
@@ -225,7 +224,7 @@ def _made_of(kind: str, left: float, right: float) -> float | None:
 
 def _range_of_pair(question: Question, effects: Sequence[_Effect]) -> str:
     """A range holds at every point, at half of them, or in the mean alone."""
-    mean = fmean(one.figure.effect for one in effects)
+    mean = _over_points(effects, _combine(question.claim)).mean
     in_mean = _of_number(question, mean) == REPRODUCED
     return grading.of_points([one.figure.holds for one in effects], in_mean=in_mean and len(effects) > 1)
 
@@ -240,8 +239,11 @@ def _hardest(
     verdict = worst(list(grades.values()))
     if len(grades) == 1 or verdict == REPRODUCED or not any(_surely(claim, one) for one in effects):
         return []
-    lefts, rights = (named(side) if len(side) > 1 else [""] for side in (claim.lefts, claim.rights))
-    names = [" against ".join(filter(None, both)) for both in product(lefts, rights)]
+    told = (named(side) if len(side) > 1 else [""] for side in (claim.apart, claim.lefts, claim.rights))
+    names = [
+        " against ".join(filter(None, (" ".join(filter(None, (one, left))), right)))
+        for one, left, right in product(*told)
+    ]
     found = [
         (names[pair], _over_points(some, fmean))
         for pair, some in _by_pair(effects).items()
@@ -299,7 +301,7 @@ def _combined(claim: Claim, effects: Sequence[_Effect]) -> list[Estimate]:
 def _combine(claim: Claim) -> Callable[[Sequence[float]], float]:
     """What is made of several points: twice as much here and half as much there are no lead in a ratio."""
     combine = _COMBINE[claim.aggregate]
-    return _geometric if claim.kind == "ratio" and combine is fmean else combine
+    return _geometric if claim.is_ratio and combine is fmean else combine
 
 
 def _geometric(values: Sequence[float]) -> float:
@@ -364,7 +366,10 @@ def _finding(
     distrusted = len(effects) - len(deciding)
     reasons = []
     if distrusted:
-        reasons.append(f"{distrusted} of {len(effects)} points are not to be trusted, and decide nothing")
+        verbs = ("is", "decides") if distrusted == 1 else ("are", "decide")
+        reasons.append(
+            f"{distrusted} of {len(effects)} points {verbs[0]} not to be trusted, and {verbs[1]} nothing"
+        )
     if absent:
         reasons.append(_absence(len(effects), absent))
     level = sum(_is_level(claim, one) for one in deciding)

@@ -43,7 +43,7 @@ def stated(paper: Paper, claim: Claim) -> str:
         case "agree":
             order = "opposite order" if table.get("opposite") else "same order"
             share = table.get("similar")
-            some = "" if share is None else f" for {number(100 * share)} % of a point's pairs (our reading)"
+            some = "" if share is None else f" for {number(100 * share)} % of the pairs (our reading)"
             return order + some
     return ""
 
@@ -84,22 +84,36 @@ def ours(paper: Paper, claim: Claim, finding: Finding) -> str:
     if finding.level:
         parts.append(f"seeds leave {finding.level if len(finding.effects) > 1 else 'it'} open")
     if finding.leadless:
-        parts.append(f"no sure lead at {finding.leadless} of {len(finding.effects) or len(finding.steps)}")
+        points = len(finding.effects) or len(finding.steps)
+        parts.append(f"no sure lead at {finding.leadless} of {points}" if points > 1 else "no sure lead")
     if finding.untrusted and finding.verdict != UNDECIDED:
         of = f": {finding.untrusted_of.replace(f'{paper.name}-', '')}" if finding.untrusted_of else ""
         parts.append(f"{len(finding.untrusted)} more not trusted{of}")
-    if finding.ours is not None and finding.verdict == UNDECIDED:
+    if (finding.ours is not None or finding.steps) and finding.verdict == UNDECIDED:
         parts.append("not trusted")
     return "; ".join(parts)
 
 
 def _steps(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
     """The steps of a trend; of several points they are relative to their means, and have no unit."""
+    digits = _digits_of_steps(claim, finding.steps)
     if finding.held is not None and finding.held[1] == 1:
-        *before, last = (_plain(quantity, step, claim) for step in finding.steps)
+        *before, last = (_plain(quantity, step, claim, digits) for step in finding.steps)
         unit = last.partition(" ")[2]
         return " → ".join([*(step.removesuffix(f" {unit}") for step in before), last])
-    return " → ".join(number(step) for step in finding.steps)
+    return " → ".join(number(step, digits=digits) for step in finding.steps)
+
+
+def _digits_of_steps(claim: Claim, steps: Sequence[float]) -> int:
+    """So many that steps that are flat, or are not, are so as they are shown, too."""
+    if claim.table["relation"] != "flat" or not steps:
+        return _DIGITS
+
+    def flat(figures: Sequence[float]) -> bool:
+        return max(figures) - min(figures) <= claim.tolerance(min(figures)) * (1 + _SAME)
+
+    shown = range(_DIGITS, _MOST + 1)
+    return next((n for n in shown if flat([float(_rounded(one, n)) for one in steps]) == flat(steps)), _MOST)
 
 
 # Of several that decide so many are named; and where a claim holds, or does not, so many points.
@@ -111,7 +125,7 @@ def _some(paper: Paper, claim: Claim, finding: Finding) -> str:
     holding = [holds for _, _, holds in finding.where]
     failing = len(holding) - sum(holding)
     # Of one point against each of several it is told whom it is against.
-    alone = finding.hardest and len(holding) == len(claim.lefts) * len(claim.rights)
+    alone = finding.hardest and len(holding) == len(claim.pairs)
     fewer = min(failing, sum(holding))
     if not 0 < fewer <= _FEW or alone or claim.aggregate in ("mean", "some"):
         return ""
@@ -170,8 +184,12 @@ def _span(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
 
 
 def _half(finding: Finding, scale: float) -> str:
-    half = finding.ours.half if finding.ours is not None else None
-    return f" ± {number(half * scale, digits=2)}" if half is not None and half > _SAME * abs(scale) else ""
+    """Half of the interval; none where it is what rounding of sums makes."""
+    if finding.ours is None or finding.ours.half is None:
+        return ""
+    half = finding.ours.half
+    shown = half > _SAME * max(1.0, abs(finding.ours.mean))
+    return f" ± {number(half * scale, digits=2)}" if shown else ""
 
 
 def _scale(claim: Claim, quantity: Quantity | None) -> float:

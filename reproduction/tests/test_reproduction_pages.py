@@ -262,3 +262,14 @@ def test_a_figure_about_the_size_of_a_page_is_drawn_by_it_and_not_by_the_blocks_
     picture = (DOCS / "papers" / "epo-5-response.svg").read_text()
     assert "nand.page_size" in picture
     assert "4 KiB" in picture
+
+
+def test_the_readme_says_how_many_results_hold() -> None:
+    row = re.search(r"^\| all \|(.*)\|$", (DOCS / "reproduction.md").read_text(), re.MULTILINE)
+    assert row
+    results, *held, contradicts, undecided = (int(cell or 0) for cell in row[1].split("|"))
+    readme = (DOCS.parent / "README.md").read_text()
+    said = re.search(r"Of \d+ stated results.*?undecided", readme, re.DOTALL)
+    assert said
+    numbers = [int(number) for number in re.findall(r"\d+", said[0])]
+    assert numbers == [results, *held, contradicts + undecided]

@@ -10,13 +10,16 @@ from claims import FIGURE, PAPER, STAND_IN, A, B, claim, finding, run, verdict
 
 from eraseblock import _core
 from eraseblock_reproduction import wording
+from eraseblock_reproduction.answers import answers
 from eraseblock_reproduction.arithmetic import evaluate
 from eraseblock_reproduction.data import Claim, Figure
 from eraseblock_reproduction.finding import CONTRADICTS, DIRECTION, NOT, PARTLY, REPRODUCED, UNDECIDED
 from eraseblock_reproduction.intervals import estimate
 from eraseblock_reproduction.places import places
+from eraseblock_reproduction.plan import FigurePlan, Plan
 from eraseblock_reproduction.selection import Run, named
 from eraseblock_reproduction.verdicts import judge
+from eraseblock_reproduction.workloads import Source
 
 SIZES = ("1 MiB", "2 MiB", "4 MiB")
 
@@ -206,6 +209,37 @@ def test_what_no_run_decides_is_said_not_to_be_trusted() -> None:
     assert (found.verdict, wording.ours(PAPER, made, found)) == (UNDECIDED, "1 < 2; not trusted")
 
 
+def test_a_trend_that_no_run_decides_is_shown() -> None:
+    along = [{"buffer.size": size} for size in SIZES[:2]]
+
+    def said(*schemes: str) -> tuple[str, str, str]:
+        runs = [
+            run(name, size, time=time, trusted=time == 2)
+            for name in schemes
+            for size, time in zip(SIZES, (1, 2), strict=False)
+        ]
+        made = claim("trend", along=along, relation="falling")
+        found = judge(PAPER, FIGURE, made, runs)
+        return found.verdict, wording.ours(PAPER, made, found), found.reason
+
+    assert said("a") == (UNDECIDED, "1 → 2; not trusted", "it has a run that is not to be trusted")
+    verdict, ours, reason = said("a", "b")
+    assert (verdict, ours) == (UNDECIDED, "0.667 → 1.33; holds at 0 of 2; not trusted")
+    assert reason.startswith("each of its sequences has a run")
+
+
+def test_steps_are_flat_as_shown_where_they_are() -> None:
+    def said(*times: float) -> str:
+        runs = [run("a", size, time=time) for size, time in zip(SIZES, times, strict=False)]
+        along = [{"buffer.size": size} for size in SIZES[: len(times)]]
+        made = claim("trend", along=along, relation="flat", tolerance=0.02)
+        return wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs))
+
+    assert said(1, 1.01) == "1 → 1.01"
+    # With three digits 1.02 would be within 2 %.
+    assert said(1, 1.0204) == "1 → 1.0204"
+
+
 def test_points_are_called_by_the_sides_of_the_claim() -> None:
     def of(kind: str, size: str, **options: Any) -> Run:
         scheme = {"kind": kind, **options}
@@ -243,7 +277,7 @@ def test_a_lead_that_the_seeds_do_not_tell_is_not_counted_as_there() -> None:
         return f"{found.verdict}: {wording.ours(PAPER, made, found)}"
 
     assert leads(1.5, 1.6, 1.7).startswith(REPRODUCED)
-    assert leads(0.9, 1.0, 1.3) == f"{DIRECTION}: 1.07 < 3; no sure lead at 1 of 1"
+    assert leads(0.9, 1.0, 1.3) == f"{DIRECTION}: 1.07 < 3; no sure lead"
     assert leads(0.7, 0.8, 0.9).startswith(NOT)
 
 
@@ -561,7 +595,7 @@ def test_two_quantities_in_the_same_order() -> None:
     assert verdict(against, "agree", **over, similar=0.7) == NOT
     most = claim("agree", **over, similar=0.75)
     assert wording.stated(PAPER, claim("agree", **over)) == "same order"
-    assert wording.stated(PAPER, most) == "same order for 75 % of a point's pairs (our reading)"
+    assert wording.stated(PAPER, most) == "same order for 75 % of the pairs (our reading)"
 
 
 def test_an_order_over_two_settings_together() -> None:
@@ -611,6 +645,20 @@ def test_seeds_do_not_widen_a_spread_over_workloads() -> None:
             one.settings = {**one.settings, "workload": workload}
             runs.append(one)
     assert verdict(runs, "exact", value=0.5, left=A, spread="workload") == REPRODUCED
+
+
+def test_a_spread_over_workloads_is_of_all_of_them() -> None:
+    runs = []
+    for name, value in (("w", 2), ("v", 3)):
+        one = run("a", time=value)
+        one.settings = {**one.settings, "workload": name}
+        one.source = Source(name, name, "stand-in", "made")
+        runs.append(one)
+    made = claim("exact", value=0.5, left=A, spread="workload")
+    paper = replace(PAPER, claims=(made,))
+    [answered] = answers(Plan([FigurePlan(paper, FIGURE, runs, [], is_run=True, is_read=False)]))
+    [answer] = answered.answers
+    assert [source.workload for source in answer.sources] == ["w", "v"]
 
 
 def test_seeds_are_paired() -> None:
@@ -671,6 +719,19 @@ def test_steps_within_the_interval_are_level() -> None:
     assert verdict(level[:3] + other, "trend", along=along, relation="rising") == REPRODUCED
 
 
+def test_two_quantities_go_together_in_the_mean_where_enough_of_all_pairs_do() -> None:
+    """It is the share that is shown, whatever the order of the means over the sizes is."""
+    schemes = {"a": 1, "b": 2, "c": 3}
+    runs = [run(name, size, time=n, erases=n) for name, n in schemes.items() for size in SIZES[:2]]
+    # With 4 MiB they are in the opposite order, by little.
+    runs += [run(name, "4 MiB", time=n, erases=3 - n / 1000) for name, n in schemes.items()]
+    over = {"with": "erases", "over": "buffer.scheme"}
+    found = finding(runs, "agree", **over, similar=0.75)
+    assert (found.verdict, found.held, found.pairs) == (NOT, (2, 3), (6, 9))
+    assert verdict(runs, "agree", **over, similar=2 / 3) == PARTLY
+    assert verdict(runs, "agree", **over) == NOT
+
+
 def test_what_is_level_by_one_figure_is_in_no_order_by_it() -> None:
     def both(scheme: str, times: tuple[float, ...], erases: tuple[float, ...]) -> list[Run]:
         figures = enumerate(zip(times, erases, strict=True), 1)
@@ -681,6 +742,47 @@ def test_what_is_level_by_one_figure_is_in_no_order_by_it() -> None:
     assert verdict(a + both("b", (2, 2.2, 2.1), (6, 7, 8.5)), "agree", **over) == REPRODUCED
     assert verdict(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over) == NOT
     assert finding(a + both("b", (2, 2.2, 2.1), (4, 6, 9)), "agree", **over).pairs == (0, 1)
+
+
+def test_the_mean_of_a_range_of_ratios_is_geometric() -> None:
+    """Twice as much here and half as much there are no change."""
+    runs = grid((2, 0.5, 0.5), (1, 1, 1))
+    of: dict[str, Any] = {"left": A, "high": 0.9}
+
+    def told(**table: Any) -> tuple[str, float]:
+        found = finding(runs, "range", **of, **table)
+        assert found.ours is not None
+        return found.verdict, round(found.ours.mean, 4)
+
+    assert told(relative_to=B) == (PARTLY, 0.7937)
+    assert told() == (NOT, 1)
+    assert told(relative_to=B, relative="difference") == (PARTLY, 0)
+
+
+def test_an_order_that_is_asked_apart_is_decided_by_the_worst() -> None:
+    """All schemes write more with more memory: of three of four is not of all."""
+    sizes = {"left": {"buffer.size": "2 MiB"}, "right": {"buffer.size": "1 MiB"}}
+    runs = [run(scheme, "1 MiB", time=10) for scheme in "abcd"]
+    runs += [run(scheme, "2 MiB", time=time) for scheme, time in zip("abcd", (20, 30, 40, 9), strict=True)]
+    schemes = {"where": {"buffer.scheme": ["a", "b", "c", "d"]}}
+    asked: dict[str, Any] = {**sizes, **schemes, "relation": "more"}
+    assert verdict(runs, "order", **asked) == PARTLY
+    found = finding(runs, "order", **asked, apart="buffer.scheme")
+    assert (found.verdict, found.held) == (NOT, (3, 4))
+    assert [name for name, _ in found.hardest] == ["d"]
+    said = wording.ours(PAPER, claim("order", **asked, apart="buffer.scheme"), found)
+    assert said.endswith("holds at 3 of 4; hardest: d -10 %")
+    assert verdict(runs[:3] + runs[4:7], "order", **asked, apart="buffer.scheme") == REPRODUCED
+
+
+def test_an_interval_that_leaves_a_small_mean_open_is_shown() -> None:
+    runs = seeds("a", "1 MiB", 1, 1, 1 + 6e-8) + seeds("b", "1 MiB", 1, 1, 1)
+    asked: dict[str, Any] = {"left": A, "right": B, "value": 0.495}
+    said = wording.ours(PAPER, claim("increase", **asked), finding(runs, "increase", **asked))
+    assert said == "2.0e-06 % ± 8.6e-06"
+    # What rounding of sums makes is no interval.
+    rounded = seeds("a", "1 MiB", 1, 1, 1 + 1e-12) + seeds("b", "1 MiB", 1, 1, 1)
+    assert wording.ours(PAPER, claim("increase", **asked), finding(rounded, "increase", **asked)) == "0 %"
 
 
 def test_intervals_are_students() -> None:
@@ -700,7 +802,7 @@ def test_runs_without_trust_are_shown_and_decide_nothing() -> None:
     ]
     found = finding(runs, "order", left=A, right=B, relation="less")
     assert (found.verdict, found.held, len(found.points)) == (REPRODUCED, (3, 3), 4)
-    assert found.reason == "1 of 4 points are not to be trusted, and decide nothing"
+    assert found.reason == "1 of 4 points is not to be trusted, and decides nothing"
     alone = finding(runs, "order", where={"buffer.size": "8 MiB"}, left=A, right=B, relation="less")
     assert alone.verdict == UNDECIDED
     assert alone.reason == "no point of it has runs that are all to be trusted: it fell behind"
