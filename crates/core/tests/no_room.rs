@@ -54,6 +54,10 @@ impl Mapping for Treadmill {
         taken
     }
 
+    fn asks_for_reclaim(&self) -> bool {
+        self.asks
+    }
+
     fn needs_reclaim(&mut self) -> Option<PlaneId> {
         std::mem::take(&mut self.asks).then_some(PlaneId(0))
     }

@@ -377,6 +377,10 @@ impl Mapping for Buggy {
         written
     }
 
+    fn asks_for_reclaim(&self) -> bool {
+        self.inner.asks_for_reclaim()
+    }
+
     fn needs_reclaim(&mut self) -> Option<PlaneId> {
         self.inner.needs_reclaim()
     }

@@ -384,3 +384,37 @@ fn logs_that_merges_have_emptied_are_recycled() {
     support::write(&mut drive, &[5]);
     assert_eq!(support::cost(&drive), (4, 13, 3));
 }
+
+/// What a trim had asked for began with the next write, or only with the next one that asked
+/// itself, as somebody looked on or not.
+#[test]
+fn collection_that_a_trim_asks_for_begins_with_the_next_write() {
+    for scheme in ["lru", "cflru", "clock", "fab"] {
+        let config = support::config(&json!({
+            "nand": {"planes_per_die": 2, "blocks_per_plane": 16, "pages_per_block": 4,
+                     "page_size": "8 KiB", "mapping_unit": "4 KiB", "pages_per_program": 2,
+                     "multi_plane": true, "program_order": "sequential"},
+            "ftl": {"exported": "384 KiB", "mapping": support::mapping("dftl", 3)},
+            "buffer": {"size": "32 KiB", "scheme": scheme},
+            "host": {"replay": "open", "max_outstanding": 4},
+        }));
+        for seed in 0..150 {
+            let mut dice = support::Dice(seed);
+            let mut arrival = 0;
+            let requests: Vec<Request> = (0..60)
+                .map(|_| {
+                    arrival += dice.roll(2) * dice.roll(3_000_000);
+                    let op = [Op::Write, Op::Write, Op::Read, Op::Trim][dice.roll(4) as usize];
+                    let count = 1 + dice.roll(6);
+                    at(op, dice.roll(96 - count), count, arrival)
+                })
+                .collect();
+            let text = |verify| {
+                let report = run(&config, verify, &requests);
+                let same = Report { verified_reads: None, bytes_per_page: 0.0, ..report };
+                serde_json::to_string(&same).unwrap()
+            };
+            assert!(text(false) == text(true), "{scheme}, {seed}");
+        }
+    }
+}

@@ -38,7 +38,8 @@ pub enum Single {
     /// The same, and such a read has begun.
     NoRoomWithRead,
     /// Its program was to begin at once, and more has to be planned for it, or may have to.
-    /// Nothing has happened.
+    /// Nothing has been written or planned; whose turn it is may have been asked, and is the same
+    /// when it is asked again.
     NotAlone,
 }
 
@@ -112,7 +113,12 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// `false` when space has to be reclaimed first; then it is called again.
     fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool;
 
-    /// A unit that needs space and is not being worked on, if there is one.
+    /// Whether units need space and are not being worked on.
+    fn asks_for_reclaim(&self) -> bool {
+        false
+    }
+
+    /// The next of these units, if there is one.
     fn needs_reclaim(&mut self) -> Option<PlaneId> {
         None
     }

@@ -14,17 +14,29 @@ use crate::support::ids::PlaneId;
 /// erases to one.
 const PASSES: u64 = 8;
 
+/// Collection ahead of need, while no request is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Idle {
+    /// There is none.
+    Unused,
+    /// Nobody need look what is worth collecting.
+    Busy,
+    /// The last request has just been answered.
+    Begins,
+}
+
 /// What is known of collection over the whole drive.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::device) struct Collection {
     /// Units being collected.
     jobs: u32,
+    /// Units may ask for it: the FTL has been given something since none did, or it takes no time,
+    /// so that there may be something to end.
+    may_be_due: bool,
     /// It takes no time.
     instant: bool,
-    /// Units may be collected ahead of need while no request is under way; and it is time to see
-    /// which.
-    when_idle: bool,
-    idle_begins: bool,
+    /// Whether units are collected ahead of need.
+    idle: Idle,
     /// How often it has made room.
     room_made: u64,
     /// Erases by it, collections that ended and writes that found no room, since the FTL took a
@@ -38,8 +50,8 @@ impl Collection {
         Self {
             jobs: 0,
             instant: config.cost == GcCost::Free,
-            when_idle: config.idle_free_blocks.is_some(),
-            idle_begins: false,
+            may_be_due: true,
+            idle: if config.idle_free_blocks.is_some() { Idle::Busy } else { Idle::Unused },
             room_made: 0,
             without_progress: 0,
         }
@@ -52,7 +64,13 @@ impl Collection {
 
     /// Whether it goes ahead of need while no request is under way.
     pub fn uses_idle_time(&self) -> bool {
-        self.when_idle
+        self.idle != Idle::Unused
+    }
+
+    /// The FTL is given something that may have it ask for collection.
+    #[inline]
+    pub fn may_become_due(&mut self) {
+        self.may_be_due = true;
     }
 
     /// The FTL has taken a page, or a request has come: collection is not futile.
@@ -66,6 +84,13 @@ impl Backend {
     /// Whether collection takes no time.
     pub fn collects_at_once(&self) -> bool {
         self.collection.instant
+    }
+
+    /// Whether collection may have something to begin, or to end at once.
+    #[inline]
+    pub fn may_have_to_collect(&self) -> bool {
+        debug_assert!(self.collection.may_be_due || !self.mapping.asks_for_reclaim());
+        self.collection.may_be_due
     }
 
     /// Whether units are being collected.
@@ -94,13 +119,15 @@ impl Backend {
     /// No request is under way, after the last one was answered.
     #[inline]
     pub fn may_begin_idle(&mut self) {
-        self.collection.idle_begins |= self.collection.when_idle;
+        if self.collection.uses_idle_time() {
+            self.collection.idle = Idle::Begins;
+        }
     }
 
     /// Whether it is time to see what is worth collecting while nothing else is to do.
     #[inline]
     pub fn begins_idle(&self) -> bool {
-        self.collection.idle_begins
+        self.collection.idle == Idle::Begins
     }
 
     /// Whether collection has gone over all blocks again and again, and the mapping has taken no
@@ -114,7 +141,10 @@ impl Backend {
     /// Begins to collect the next unit that asks for it, or does all of that where there is no
     /// time; `false` if there is none. Requests are under way, or not.
     pub fn collect_next(&mut self, busy: bool, observers: &mut Observers) -> bool {
-        let Some(unit) = self.mapping.needs_reclaim() else { return false };
+        let Some(unit) = self.mapping.needs_reclaim() else {
+            self.collection.may_be_due = self.collection.instant;
+            return false;
+        };
         self.collection.jobs += 1;
         if self.timed {
             self.next_job_step(unit, busy, observers);
@@ -129,7 +159,7 @@ impl Backend {
 
     /// No request is under way: begins to collect what is worth it, until one comes.
     pub fn use_idle_time(&mut self, observers: &mut Observers) {
-        self.collection.idle_begins = false;
+        self.collection.idle = Idle::Busy;
         // What is done now is on nobody's account.
         observers.on_begin(None);
         for unit in self.flash.geometry().all_units() {
@@ -143,7 +173,7 @@ impl Backend {
 
     /// The last step of a collection job has ended: plans and issues the next one.
     pub fn next_job_step(&mut self, unit: PlaneId, busy: bool, observers: &mut Observers) {
-        let paused = self.collection.when_idle
+        let paused = self.collection.uses_idle_time()
             && busy
             && self.mapping.advice_mut().is_some_and(|advice| advice.pause(unit));
         if paused || self.gains_nothing() {

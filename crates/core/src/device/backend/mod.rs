@@ -270,6 +270,7 @@ impl Backend {
     /// for the next one there is no room.
     #[inline]
     pub fn write(&mut self, own: Waiter, pages: &[PageOut], waits: JoinId) -> usize {
+        self.collection.may_become_due();
         let taken = self.mapping.write(&mut cx!(self, plan, own), pages, waits);
         if taken > 0 {
             self.collection.note_progress();
@@ -281,6 +282,7 @@ impl Backend {
     /// where there is no time.
     #[inline]
     pub fn write_at_once(&mut self, own: Waiter, page: PageOut) -> Single {
+        self.collection.may_become_due();
         let mut cx = cx!(self, plan, own);
         cx.at_once = cx.timed;
         let taken = self.mapping.write_one(&mut cx, page);
@@ -298,6 +300,7 @@ impl Backend {
         waits: JoinId,
         (group, tried): (u64, bool),
     ) -> usize {
+        self.collection.may_become_due();
         let mut cx = cx!(self, plan, own);
         cx.group = group;
         if tried {
@@ -312,12 +315,14 @@ impl Backend {
 
     /// Pages hold nothing any more.
     pub fn trim(&mut self, first: Lpn, count: u32) {
+        self.collection.may_become_due();
         self.mapping.trim(&mut cx!(self, plan, NOBODY), first, count);
     }
 
     /// Everything that the FTL has been given outlasts a power cut once it has ended; `false` if
     /// there is no room for that.
     pub fn make_durable(&mut self, own: Waiter) -> bool {
+        self.collection.may_become_due();
         self.mapping.make_durable(&mut cx!(self, plan, own))
     }
 
@@ -330,12 +335,14 @@ impl Backend {
 
     /// Folds all log blocks, and says whether that could be done.
     pub fn merge_all(&mut self) -> bool {
+        self.collection.may_become_due();
         let advice = self.mapping.advice_mut();
         advice.is_none_or(|advice| advice.merge_all(&mut cx!(self, plan, NOBODY)))
     }
 
     /// The FTL does what it has put off until nothing is under way; whether there was something.
     pub fn work_ahead(&mut self) -> bool {
+        self.collection.may_become_due();
         let advice = self.mapping.advice_mut();
         advice.is_some_and(|advice| advice.idle(&mut cx!(self, plan, NOBODY)))
     }
@@ -346,9 +353,13 @@ impl Backend {
         self.mapping.finds_alone(lpn)
     }
 
-    /// Where a page lies, and the join of the plan after which that is known.
+    /// Where a page lies, and the join of the plan after which that is known. `reads_map`: a part
+    /// of the map may have to be read for that, and another one to be written.
     #[inline]
-    pub fn translate(&mut self, own: Waiter, lpn: Lpn) -> (Option<Ppn>, JoinId) {
+    pub fn translate(&mut self, own: Waiter, lpn: Lpn, reads_map: bool) -> (Option<Ppn>, JoinId) {
+        if reads_map {
+            self.collection.may_become_due();
+        }
         let mut cx = cx!(self, plan, own);
         let found = self.mapping.translate(&mut cx, lpn);
         (found, cx.known)

@@ -195,7 +195,7 @@ impl Device {
         if let Some(newest) = self.pipeline.parked.newest(lpn) {
             return newest == Newest::Written;
         }
-        let (Some(ppn), known) = self.backend.translate(NOBODY, lpn) else { return false };
+        let (Some(ppn), known) = self.backend.translate(NOBODY, lpn, true) else { return false };
         if !self.backend.is_in_ram(ppn) {
             self.backend.read((lpn, ppn), known, Cause::Padding, (join, waiter));
         }

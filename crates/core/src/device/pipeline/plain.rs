@@ -177,6 +177,8 @@ impl Device {
         self.backend.end_run_of_reads();
         let below = Below::new(&self.backend, &self.geometry, &self.config.nand.timing);
         self.pipeline.buffer.access(span, &below, &mut out);
+        // As on the way of all, whoever has asked for it before.
+        let due = write && self.backend.may_have_to_collect();
         let result = self.follow_plainly(id, span, &out);
         self.pipeline.made_room |= !out.evictions.is_empty();
         let timed = self.backend.is_timed();
@@ -186,7 +188,7 @@ impl Device {
             through_ram += u64::from(*answer != Answer::Bypass);
         }
         self.pipeline.out = Some(out);
-        let asked = result?;
+        let asked = result? | due;
         if timed {
             self.requests.add_ram(id, self.config.nand.timing.ram.0 * through_ram);
             self.close_reads(id);
@@ -220,8 +222,8 @@ impl Device {
         if self.geometry.program_pages > 1 && self.config.buffer.write_back == WriteBack::Foreground
         {
             self.follow(id, span, &pages, out)?;
-            self.pipeline.current.read_map = false;
-            return Ok(true);
+            let read_map = std::mem::take(&mut self.pipeline.current.read_map);
+            return Ok(span.write || !out.evictions.is_empty() || read_map);
         }
         if let (&[answer], []) = (&out.answers[..], &out.evictions[..]) {
             if span.write && answer == Answer::Bypass {
@@ -295,7 +297,7 @@ impl Device {
         let waits =
             self.backend.is_timed() && self.config.buffer.write_back == WriteBack::Foreground;
         match (eviction.action, out.pages_of(eviction)) {
-            (Action::Drop, _) if !told => Ok(false),
+            (Action::Drop, _) if !told => Ok(self.backend.may_have_to_collect()),
             (Action::Evict, &[page]) if !told && !waits => {
                 self.pipeline.current.late_hint = None;
                 self.backend.count().flushed_pages += 1;

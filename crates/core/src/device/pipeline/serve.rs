@@ -231,7 +231,8 @@ impl Device {
             self.issue();
         }
         // To read the map a mapping may have had to write a part of it.
-        if span.write || !leaves_nothing || std::mem::take(&mut self.pipeline.current.read_map) {
+        let read_map = std::mem::take(&mut self.pipeline.current.read_map);
+        if span.write || !leaves_nothing || read_map {
             self.start_jobs()?;
         }
         if takes_in {
@@ -287,7 +288,7 @@ impl Device {
         } else {
             NOBODY
         };
-        let (found, known) = self.backend.translate(own, lpn);
+        let (found, known) = self.backend.translate(own, lpn, reads_map);
         if let Some(stored) = self.backend.stored_mut() {
             stored.check_host_read(lpn, found.is_some());
         }
@@ -316,7 +317,7 @@ impl Device {
     /// The same past no buffer, of a page that is looked up without planning anything.
     #[inline(always)]
     pub(super) fn read_page_past(&mut self, id: RequestId, lpn: Lpn) {
-        let (found, _) = self.backend.translate(NOBODY, lpn);
+        let (found, _) = self.backend.translate(NOBODY, lpn, false);
         let Some(ppn) = found else {
             self.backend.count().unmapped_reads += 1;
             return;

@@ -90,3 +90,95 @@ impl Allocator for Planes {
         self.has_placed(unit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::ids::Ppn;
+
+    /// Free pages of each plane, and whether its open block is newer than the version before, which
+    /// lies on `home`. None takes a page in place.
+    struct Stand {
+        offers: Vec<Option<Offer>>,
+        home: PlaneId,
+        recovers: bool,
+    }
+
+    impl Units for Stand {
+        fn takes(&mut self, unit: PlaneId) -> bool {
+            self.offers[unit.index()].is_some()
+        }
+
+        fn takes_in_place(&mut self, _: PlaneId) -> bool {
+            false
+        }
+
+        fn recovers(&self, _: PlaneId) -> bool {
+            self.recovers
+        }
+
+        fn active(&self, unit: PlaneId) -> PlaneId {
+            unit
+        }
+
+        fn unit_of(&self, _: Ppn) -> PlaneId {
+            self.home
+        }
+
+        fn opened(&self, _: Ppn) -> u64 {
+            0
+        }
+
+        fn busy_ns(&self, _: PlaneId) -> u64 {
+            0
+        }
+
+        fn free_pages(&self, unit: PlaneId) -> u32 {
+            self.offers[unit.index()].map_or(0, |offer| offer.free)
+        }
+
+        fn offer(&mut self, unit: PlaneId, _: (PlaneId, u64)) -> Option<Offer> {
+            self.offers[unit.index()]
+        }
+
+        fn has_pending(&self, _: PlaneId) -> bool {
+            false
+        }
+    }
+
+    fn picked(
+        free: [u32; 4],
+        is_newer: [bool; 4],
+        old: Option<Ppn>,
+        recovers: bool,
+    ) -> Option<u32> {
+        let mut planes = Planes::new(Pools::one(4), false);
+        // The scan begins behind the plane that was written to last.
+        planes.has_placed(PlaneId(1));
+        let offers = free.into_iter().zip(is_newer);
+        let offers = offers.map(|(free, is_newer)| Some(Offer { free, is_newer })).collect();
+        let mut stand = Stand { offers, home: PlaneId(0), recovers };
+        let page = Fresh { pool: 0, group: 0, old };
+        planes.pick(page, &mut stand).map(|unit| unit.0)
+    }
+
+    #[test]
+    fn most_free_pages_win_and_of_equals_the_first_behind_the_last() {
+        let none = [false; 4];
+        assert_eq!(picked([5, 9, 5, 6], none, None, false), Some(1));
+        assert_eq!(picked([5, 5, 5, 5], none, None, false), Some(2));
+        assert_eq!(picked([5, 5, 4, 5], none, None, false), Some(3));
+        // One page more is more, and the last page of a plane counts.
+        assert_eq!(picked([0, 1, 0, 2], none, None, false), Some(3));
+        assert_eq!(picked([0, 0, 0, 0], none, None, false), Some(2));
+    }
+
+    #[test]
+    fn a_page_goes_where_the_open_block_is_newer_or_anywhere_if_its_plane_never_recovers() {
+        let old = Some(Ppn(7));
+        assert_eq!(picked([9, 3, 9, 3], [false, true, false, true], old, false), Some(3));
+        assert_eq!(picked([9, 4, 9, 3], [false, true, false, true], old, true), Some(1));
+        assert_eq!(picked([9, 4, 9, 3], [false; 4], old, false), Some(2));
+        assert_eq!(picked([9, 4, 9, 3], [false; 4], old, true), None);
+    }
+}

@@ -366,6 +366,11 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
         all_told
     }
 
+    #[inline]
+    fn asks_for_reclaim(&self) -> bool {
+        self.store.asks_for_collection()
+    }
+
     fn needs_reclaim(&mut self) -> Option<PlaneId> {
         self.store.needs_reclaim()
     }

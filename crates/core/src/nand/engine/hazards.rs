@@ -57,14 +57,21 @@ impl Engine {
         }
     }
 
-    /// The same of a plan of which operations wait for one another by joins, and for nothing else.
-    fn issue_joined(&mut self, plan: &Plan) {
+    /// A join of the engine, held, for each of a plan's own. To be put back, empty.
+    #[inline(always)]
+    fn open_joins(&mut self, plan: &Plan) -> Vec<JoinId> {
         let mut locals = std::mem::take(&mut self.waiting.locals);
         for _ in 0..plan.joins {
             let join = self.join(NONE);
             self.hold(join);
             locals.push(join);
         }
+        locals
+    }
+
+    /// The same of a plan of which operations wait for one another by joins, and for nothing else.
+    fn issue_joined(&mut self, plan: &Plan) {
+        let mut locals = self.open_joins(plan);
         let global = |id: JoinId| if id.is_of_plan() { locals[id.index()] } else { id };
         for op in &plan.ops {
             let joins = (global(op.waits), global(op.signals));
@@ -95,12 +102,7 @@ impl Engine {
 
     /// The same of a plan with joins, pins or a group, or where the medium is kept.
     fn issue_in_order(&mut self, plan: &Plan) {
-        let mut locals = std::mem::take(&mut self.waiting.locals);
-        for _ in 0..plan.joins {
-            let join = self.join(NONE);
-            self.hold(join);
-            locals.push(join);
-        }
+        let mut locals = self.open_joins(plan);
         let global = |id: JoinId| if id.is_of_plan() { locals[id.index()] } else { id };
         let mut pins = plan.pins.iter().peekable();
         let mut unpins = plan.unpins.iter().peekable();

@@ -1,5 +1,6 @@
 //! Fresh pages of the host where little is to be asked: units take turns, or a page's number says
-//! which one it goes to, and each has one open block for them, a page of which is a program. So it is on most drives, and mostly.
+//! which one it goes to, and each has one open block for them, a page of which is a program. So it
+//! is on most drives, and mostly.
 
 use super::{DATA, Limits, Store};
 use crate::ftl::context::{After, Cx, PageOut, Place};
