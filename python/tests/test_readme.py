@@ -83,7 +83,7 @@ def test_questions_are_answered_by_their_commands(cli: Cli, trace: Path, command
     work = '[workload]\npath = "small.spc"\n'
     (trace.parent / "experiment.toml").write_text(f'preset = "hbm-2010"\n{work}', encoding="utf-8")
     (trace.parent / "examples").symlink_to(ROOT / "examples")
-    some = ("--first", "300") if command == "compare" else ("--set", "workload.first=300")
+    some: tuple[str, ...] = ("--first", "300") if command == "compare" else ("--set", "workload.first=300")
     if "examples/buffers" in rest:
         some = ("--set", "workload.generate.requests=300")
     if "examples/readings" in rest:
