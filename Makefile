@@ -60,7 +60,8 @@ test: ## Lint, then all tests
 	cat "$$rust_said" "$$gate_said"; exit $$status
 	@[[ -n "$${ERASEBLOCK_TRACES:-}" ]] || echo "skipped: tests on outside traces; ERASEBLOCK_TRACES names no folder"
 
-# Properties draw the same cases each time, so that a commit which has passed passes again; `make soak` draws others.
+# Properties draw the same cases each time, so that a commit which has passed passes again, and few of them: they say nothing new
+# the next day. `make soak` draws others, and many.
 # Twice as many tests at once as there are processors: some wait for disks and clients, and the long ones begin early.
 test-rust: export PROPTEST_RNG_SEED := 2026
 test-rust: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
@@ -162,16 +163,22 @@ test-e2e: $(EXTENSION) ## Let real programs at a served drive: nbdcopy, qemu, fi
 soak-serve: $(EXTENSION) ## The same file systems and databases, killed 200 times each; goes on where it was interrupted (KILLS=50)
 	$(BIN)/python tools/serve_e2e.py --kills $(or $(KILLS),200) --kept target/soak-serve.json ext4 xfs btrfs sqlite postgresql
 
+# Another seed each time, unless SEED names one: what fails fails again with it.
 soak: SEEDS ?= 300
 soak: TIME ?= 1200
-soak: $(EXTENSION) ## Cut power in many more short runs of every mapping, then run random drives (SEEDS=300 TIME=1200)
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all power::
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all -- preconditions:: oracle:: optimum:: \
-	    every_buffer:: even_wear::
+soak: SEED := $(shell echo $$((RANDOM << 15 | RANDOM)))
+soak: export ERASEBLOCK_SEED = $(SEED)
+soak: export PROPTEST_RNG_SEED = $(SEED)
+soak: $(EXTENSION) ## Random tests with other seeds and many more cases, then random drives (SEEDS=300 TIME=1200 SEED=7)
+	@echo "seed $(SEED): make soak SEED=$(SEED) plays the same again"
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all -- power:: preconditions:: oracle:: optimum:: \
+	    every_buffer:: even_wear:: chips:: timing:: plain_requests:: ensemble::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all -- crashes:: checkpoints:: a_full_disk
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all -- crashes:: checkpoints:: power_cuts:: mutations::
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-experiment --locked --quiet --test all robust::
+	PROPTEST_CASES=4096 cargo test -p eraseblock-unit-tests --locked --quiet
 	cargo test --workspace --locked --quiet
-	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME)
+	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME) SEED=$(SEED)
 
 lock: $(DEPENDENCIES) ## Pin the Python packages anew
 	$(BIN)/uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes \

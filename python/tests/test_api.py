@@ -114,7 +114,7 @@ def test_progress_is_told_and_what_it_raises_ends_the_run() -> None:
         def finished(self, index: int) -> None:
             self.calls.append(("finished", index, 0))
 
-    generate = {**SMALL["workload"]["generate"], "requests": 20_000_000}  # type: ignore[index]
+    generate = {**SMALL["workload"]["generate"], "requests": 5_000_000}  # type: ignore[index]
     watcher = Impatient()
     start = time.monotonic()
     with pytest.raises(TimeoutError, match="too long"):

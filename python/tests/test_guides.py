@@ -13,7 +13,14 @@ from eraseblock.cli import main
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Less of everything where a command would take long: what is asked is the same.
-LESS = {"nvme-tlc": ["nand.channels=1", "ftl.exported=7500 MB", "precondition.state=full"]}
+LESS = {
+    "nvme-tlc": [
+        "nand.channels=1",
+        "nand.blocks_per_plane=43",
+        "ftl.exported=1875 MB",
+        "precondition.state=full",
+    ]
+}
 
 
 def commands(page: str) -> list[list[str]]:

@@ -36,7 +36,7 @@ def test_every_buffer_replays_it_with_any_number_of_workers(cli: Cli, name: str)
         part = ("nand.blocks_per_plane=8442", 'ftl.exported="1 GiB"')
         arguments += ["--fit", "compact", *(word for setting in part for word in ("--set", setting))]
     # All buffers are full long before.
-    whole = cli(*arguments, "--buffer-size", "4MiB", "--first", "25_000", "--json", "--jobs", "2")
+    whole = cli(*arguments, "--buffer-size", "4MiB", "--first", "10_000", "--json", "--jobs", "2")
     assert (whole.returncode, whole.stderr) == (0, "")
     buffers = json.loads(cli("list", "buffers", "--json").stdout)
     assert len(json.loads(whole.stdout)) == len(buffers)

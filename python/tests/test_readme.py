@@ -83,14 +83,18 @@ def test_questions_are_answered_by_their_commands(cli: Cli, trace: Path, command
     work = '[workload]\npath = "small.spc"\n'
     (trace.parent / "experiment.toml").write_text(f'preset = "hbm-2010"\n{work}', encoding="utf-8")
     (trace.parent / "examples").symlink_to(ROOT / "examples")
-    some = ("--first", "300") if command == "compare" else ("--set", "workload.first=300")
+    some: tuple[str, ...] = ("--first", "300") if command == "compare" else ("--set", "workload.first=300")
     if "examples/buffers" in rest:
         some = ("--set", "workload.generate.requests=300")
-    # An eighth of the default drive is in its steady state in an eighth of the time.
+    if "examples/readings" in rest:
+        # Each reading of the FTL fills a drive of its own.
+        small = ("nand.blocks_per_plane=8442", 'ftl.exported="1 GiB"')
+        some = (*some, *(word for setting in small for word in ("--set", setting)))
+    # A part of the default drive is in its steady state in that part of the time.
     default = command == "compare" and ("--device" not in rest or "nvme-tlc" in rest)
-    part = ["nand.channels=1"] if default else []
+    part = ["nand.channels=1", "nand.blocks_per_plane=43"] if default else []
     if part and "ftl.exported" not in rest:
-        part.append('ftl.exported="7500 MB"')
+        part.append('ftl.exported="1875 MB"')
     less = [word for setting in part for word in ("--set", setting)]
     answer = cli(command, *shlex.split(rest), *some, *less)
     assert answer.returncode == 0, answer.stderr

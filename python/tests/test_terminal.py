@@ -16,7 +16,7 @@ LONG = f"""\
 {SMALL_DRIVE}
 [workload.generate]
 kind = "uniform"
-requests = 20_000_000
+requests = 5_000_000
 footprint = "16 MiB"
 interval = "3 ms"
 """
@@ -74,7 +74,7 @@ def test_a_terminal_sees_rate_and_time_left_and_ctrl_c_works(tmp_path: Path) -> 
 
 
 def test_a_pipe_sees_nothing_of_it(tmp_path: Path) -> None:
-    text = LONG.replace("20_000_000", "20_000")
+    text = LONG.replace("5_000_000", "20_000")
     (tmp_path / "short.toml").write_text(text, encoding="utf-8")
     run = subprocess.run(
         [COMMAND, "run", "short.toml", "--json"], cwd=tmp_path, capture_output=True, timeout=120, check=True

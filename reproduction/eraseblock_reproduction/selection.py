@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -19,6 +19,8 @@ DRIVE = "drive"
 SIMULATED, SERVED = "simulated", "served"
 # What only calls a run something.
 _NAMES = ("name", "preset", "case")
+# What most settings are: it takes far longer to ask whether something is a mapping.
+_SCALARS = (str, int, float, type(None))
 
 
 @dataclass(eq=False)
@@ -40,8 +42,9 @@ class Run:
     def leaves(self) -> list[tuple[str, str]]:
         """Every setting by its dotted path, as text, without names."""
         if not self._leaves:
-            found = _flat(self.settings)
-            self._leaves = sorted((path, str(plain(one))) for path, one in found if path not in _NAMES)
+            found: list[tuple[str, str]] = []
+            _flatten(self.settings, "", found)
+            self._leaves = sorted(leaf for leaf in found if leaf[0] not in _NAMES)
         return self._leaves
 
     @property
@@ -73,7 +76,8 @@ def select(runs: Iterable[Run], *selections: Selection) -> list[Run]:
     found = list(runs)
     for selection in selections:
         for path, one in selection.items():
-            found = [run for run in found if matches(at(run.settings, path), one)]
+            keys = path.split(".")
+            found = [run for run in found if matches(_under(run.settings, keys), one)]
     return found
 
 
@@ -120,18 +124,27 @@ def words(key: str, value: object) -> list[str]:
 
 def at(settings: object, path: str) -> object:
     """The value at a dotted path, or None."""
-    for key in path.split("."):
+    return _under(settings, path.split("."))
+
+
+def _under(settings: object, keys: Sequence[str]) -> object:
+    for key in keys:
+        if isinstance(settings, _SCALARS):
+            return None
         settings = settings.get(key) if isinstance(settings, (dict, Mapping)) else None
     return settings
 
 
 def matches(found: object, wanted: object) -> bool:
     """A list: any of them. A table: all of its keys. A name: the kind of a scheme, or the value itself."""
-    if isinstance(wanted, list):
-        return any(matches(found, one) for one in wanted)
-    if isinstance(wanted, (dict, Mapping)):
-        return isinstance(found, Mapping) and all(matches(found.get(key), one) for key, one in wanted.items())
-    if isinstance(found, (dict, Mapping)):
+    if not isinstance(wanted, _SCALARS):
+        if isinstance(wanted, list):
+            return any(matches(found, one) for one in wanted)
+        if isinstance(wanted, (dict, Mapping)):
+            return isinstance(found, Mapping) and all(
+                matches(found.get(key), one) for key, one in wanted.items()
+            )
+    if not isinstance(found, _SCALARS) and isinstance(found, (dict, Mapping)):
         found = found.get("kind")
     return plain(found) == plain(wanted)
 
@@ -148,10 +161,10 @@ def _quantity(text: str) -> object:
     return text if number is None else (number, "time" if text.endswith("s") else "size")
 
 
-def _flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    # Of this kind nearly all of them are, which is asked quickly.
-    if isinstance(value, (dict, Mapping)):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else key)
-    else:
-        yield path, value
+def _flatten(settings: Mapping[str, Any], before: str, found: list[tuple[str, str]]) -> None:
+    # A paper has some thousand runs of a hundred settings each.
+    for key, value in settings.items():
+        if isinstance(value, _SCALARS) or not isinstance(value, Mapping):
+            found.append((before + key, str(plain(value))))
+        else:
+            _flatten(value, f"{before}{key}.", found)

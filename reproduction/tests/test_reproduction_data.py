@@ -26,6 +26,16 @@ def test_every_paper_with_claims_is_checked() -> None:
     assert {path.parent.name for path in data.folder().glob("*/claims.toml")} == set(data.PAPERS)
 
 
+@pytest.fixture(scope="module")
+def hbm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all of one paper: its experiments are resolved once, whatever becomes of its claims."""
+    folder = tmp_path_factory.mktemp("papers")
+    (folder / "hbm").mkdir()
+    for name in (data.WORKLOADS_NAME, *(f"hbm/{path.name}" for path in (data.folder() / "hbm").iterdir())):
+        (folder / name).write_bytes((data.folder() / name).read_bytes())
+    return folder
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -69,16 +79,13 @@ def test_every_paper_with_claims_is_checked() -> None:
     ],
 )
 def test_a_claim_that_does_not_fit_is_named(
-    old: str, new: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    old: str, new: str, message: str, hbm: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "hbm").mkdir()
-    for name in (data.WORKLOADS_NAME, *(f"hbm/{path.name}" for path in (data.folder() / "hbm").iterdir())):
-        (tmp_path / name).write_bytes((data.folder() / name).read_bytes())
-    claims = tmp_path / "hbm" / data.CLAIMS_NAME
-    text = claims.read_text()
+    text = (data.folder() / "hbm" / data.CLAIMS_NAME).read_text()
     assert old in text
+    claims = hbm / "hbm" / data.CLAIMS_NAME
     claims.write_text(text.replace(old, new, 1) if "switches" in new else text.replace(old, new))
-    monkeypatch.setattr(data, "folder", lambda: tmp_path)
+    monkeypatch.setattr(data, "folder", lambda: hbm)
     with pytest.raises((tool.DataError, _core.InputError)) as error:
         tool.check_paper(data.paper.__wrapped__("hbm"))
     assert message in str(error.value)

@@ -151,7 +151,7 @@ fn border_of_count() {
     black_box(0);
 }
 
-/// What the child does: all that is counted of a scheme.
+/// What a child does for each of its schemes: all that is counted of it.
 ///
 /// # Errors
 /// As [`run`]'s.
@@ -205,16 +205,17 @@ pub fn costs(sizes: &[Bytes], accesses: u64) -> Result<Option<Vec<Cost>>, String
         .map(Some)
 }
 
-/// Instructions of each scheme's child, as many at a time as there are processors: that changes no
-/// count.
+/// Schemes that a child counts: to start one takes valgrind as long as to count some of them.
+const TOGETHER: usize = 8;
+
+/// Instructions of each scheme, by children, as many at a time as there are processors: that changes
+/// no count.
 fn count_all(entries: &[&Entry], sizes: &[Bytes], accesses: u64) -> Result<Vec<Vec<u64>>, String> {
     let next = AtomicUsize::new(0);
-    let counts: Vec<OnceLock<_>> = entries.iter().map(|_| OnceLock::new()).collect();
+    let children: Vec<_> = entries.chunks(TOGETHER).map(|some| (some, OnceLock::new())).collect();
     let work = || {
-        loop {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            let Some(entry) = entries.get(n) else { break };
-            counts[n].get_or_init(|| count(entry.name, sizes, accesses));
+        while let Some((some, counts)) = children.get(next.fetch_add(1, Ordering::Relaxed)) {
+            counts.get_or_init(|| count(some, sizes, accesses));
         }
     };
     thread::scope(|scope| {
@@ -222,15 +223,17 @@ fn count_all(entries: &[&Entry], sizes: &[Bytes], accesses: u64) -> Result<Vec<V
             scope.spawn(work);
         }
     });
-    counts
-        .into_iter()
-        .map(|count| count.into_inner().unwrap_or_else(|| Err("nothing was counted".into())))
-        .collect()
+    let mut all = Vec::new();
+    for (_, counts) in children {
+        all.extend(counts.into_inner().unwrap_or_else(|| Err("nothing was counted".into()))?);
+    }
+    Ok(all)
 }
 
-/// Instructions of what a child counts, in its order.
-fn count(name: &str, sizes: &[Bytes], accesses: u64) -> Result<Vec<u64>, String> {
-    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what} of {name}: {error}");
+/// Instructions of what a child counts, in its order, for each of the schemes.
+fn count(entries: &[&Entry], sizes: &[Bytes], accesses: u64) -> Result<Vec<Vec<u64>>, String> {
+    let names = entries.iter().map(|entry| entry.name).collect::<Vec<_>>().join(",");
+    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what} of {names}: {error}");
     let program = std::env::current_exe().map_err(|e| format!("finding this program: {e}"))?;
     let folder = tempfile::tempdir().map_err(|e| failed("making room for the counts", &e))?;
     let file = folder.path().join("counts");
@@ -238,7 +241,7 @@ fn count(name: &str, sizes: &[Bytes], accesses: u64) -> Result<Vec<u64>, String>
         .args(["--tool=callgrind", "--dump-before=*border_of_count*"])
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(program)
-        .args(["count", name, &accesses.to_string()])
+        .args(["count", &names, &accesses.to_string()])
         .args(sizes.iter().map(|size| size.0.to_string()))
         .output()
         .map_err(|e| format!("starting valgrind: {e}"))?;
@@ -246,15 +249,13 @@ fn count(name: &str, sizes: &[Bytes], accesses: u64) -> Result<Vec<u64>, String>
         return Err(failed("valgrind", &String::from_utf8_lossy(&output.stderr)));
     }
     // A count is written when a part begins, of what was before it, and one when it ends.
+    let total = |part: usize| {
+        let path = file.with_extension((2 * part).to_string());
+        let text = std::fs::read_to_string(path).map_err(|e| failed("reading the counts", &e))?;
+        let total =
+            text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
+        total.ok_or_else(|| failed("counting", &"no total was written"))
+    };
     let parts = Work::ALL.len() * sizes.len();
-    (1..=parts)
-        .map(|part| {
-            let path = file.with_extension((2 * part).to_string());
-            let text =
-                std::fs::read_to_string(path).map_err(|e| failed("reading the counts", &e))?;
-            let total =
-                text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
-            total.ok_or_else(|| failed("counting", &"no total was written"))
-        })
-        .collect()
+    (0..entries.len()).map(|n| (n * parts + 1..=(n + 1) * parts).map(total).collect()).collect()
 }

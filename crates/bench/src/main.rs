@@ -22,7 +22,7 @@ Usage:
   eraseblock-bench [--quick] [--json] [--only a,b,c,e,f,g,buffers,readers,generators] [--runs N]
   eraseblock-bench instructions [--quick] [--json]   instructions (with valgrind) and ns per access
                                                      and per flush command of each buffer
-  eraseblock-bench count BUFFER N BYTES...           fill buffers of these sizes and make N accesses of each, then N / 4
+  eraseblock-bench count BUFFER,... N BYTES...       fill buffers of these sizes and make N accesses of each, then N / 4
                                                      writes with a flush command each: what valgrind counts
   eraseblock-bench scale [--quick] [--json]          instructions, ns and memory for drives of up to 64 chips
                                                      and 4 TiB (takes 12 GB of memory and some minutes)
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     let result = match words[..] {
         [] => speed(&call),
         ["instructions"] => costs(&call),
-        ["count", name, n, ref sizes @ ..] => count(name, n, sizes),
+        ["count", names, n, ref sizes @ ..] => count(names, n, sizes),
         ["scale"] => scales(&call),
         ["drive", chips, bytes, n] => one_scale(chips, bytes, n),
         ["zipf", file, n] => {
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         ["stream", file, name, pages] => pass(file, name, pages),
         _ => {
             eprintln!(
-                "`{}` is no command, expected nothing, `instructions`, `count BUFFER N BYTES...`, \
+                "`{}` is no command, expected nothing, `instructions`, `count BUFFER,... N BYTES...`, \
                  `scale`, `drive CHIPS BYTES N`, `zipf FILE N` or `stream FILE BUFFER PAGES`",
                 words.join(" ")
             );
@@ -181,7 +181,7 @@ fn speed(call: &Call) -> Result<bool, String> {
 
 fn costs(call: &Call) -> Result<bool, String> {
     let (sizes, accesses) = if call.quick {
-        (&instructions::QUICK[..], 20_000)
+        (&instructions::QUICK[..], 5_000)
     } else {
         (&instructions::SIZES[..], 400_000)
     };
@@ -233,8 +233,9 @@ fn pass(file: &str, name: &str, pages: &str) -> Result<bool, String> {
     Ok(true)
 }
 
-fn count(name: &str, n: &str, sizes: &[&str]) -> Result<bool, String> {
+fn count(names: &str, n: &str, sizes: &[&str]) -> Result<bool, String> {
     let sizes: Vec<Bytes> =
         sizes.iter().map(|bytes| number("BYTES", bytes).map(Bytes)).collect::<Result<_, _>>()?;
-    instructions::run_all(name, &sizes, number("N", n)?).map(|()| true)
+    let n = number("N", n)?;
+    names.split(',').try_for_each(|name| instructions::run_all(name, &sizes, n)).map(|()| true)
 }

@@ -569,7 +569,7 @@ fn drive(mapping: &str, nand: &Value) -> DeviceConfig {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: support::cases(10, 600), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Under every ability the oracle and the laws hold on every mapping, twice with the same
     /// result.

@@ -68,7 +68,7 @@ fn every_buffer_makes_decisions_that_can_be_carried_out() {
     for shape in SHAPES {
         for (name, config) in support::variants(shape) {
             left.remove(&name);
-            for seed in 0..if support::is_soak() { 300 } else { 16 } {
+            for seed in support::seeds(support::cases(4, 300)) {
                 let mut random = Pcg64Mcg::seed_from_u64(seed);
                 let count = random.random_range(1..400);
                 let steps = stream::random(&mut random, shape, count);

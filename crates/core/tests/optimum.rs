@@ -164,7 +164,7 @@ fn scheme(value: serde_json::Value) -> BufferConfig {
 #[test]
 fn no_sequence_of_decisions_is_better() {
     let (mut bypass_matters, mut saved) = (0, 0);
-    for seed in 0..6_000 {
+    for seed in support::seeds(support::cases(6_000, 60_000)) {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let pages = random.random_range(2..=5);
         let capacity = random.random_range(1..=3);
@@ -223,7 +223,7 @@ fn no_scheme_has_more_hits_than_the_optimum() {
         Shape { capacity: 120, pages_per_block: 16, logical_pages: 512 },
     ] {
         let variants = support::variants(shape);
-        for seed in 0..if support::is_soak() { 100 } else { 6 } {
+        for seed in support::seeds(support::cases(2, 100)) {
             let steps = stream::random(&mut Pcg64Mcg::seed_from_u64(seed), shape, 1500);
             let best = hits(&mut *scheme(json!("opt")).build(shape).unwrap(), shape, &steps);
             let limits = Limits {
@@ -277,7 +277,7 @@ fn no_scheme_beats_the_bounds_on_the_recorded_workload() {
         let config = large(&buffer, ["page", "bast"][number % 2], number % 4 < 2);
         let mut drive = fills.drive(&config, Options::default()).unwrap();
         if requests.is_empty() {
-            requests = recorded(&drive, 20_000);
+            requests = recorded(&drive, support::cases(10_000, 20_000));
         }
         support::foresee(&mut drive, &requests).unwrap();
         drive.keep(Metric::Bounds);

@@ -201,7 +201,7 @@ fn every_pair_is_built_or_refused_with_a_reason() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if support::is_soak() { 250 } else { 16 }, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: support::cases(4, 250), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every pair over every array; the ways of replay and of writing back take turns.
     #[test]

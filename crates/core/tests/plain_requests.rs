@@ -259,7 +259,7 @@ fn random_run(seed: u64, mappings: &[Value]) -> (Value, Vec<Request>) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if support::is_soak() { 5_000 } else { 150 },
+        cases: support::cases(150, 5_000),
         ..ProptestConfig::default()
     })]
 

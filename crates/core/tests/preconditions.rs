@@ -154,7 +154,7 @@ fn used(config: &DeviceConfig) -> Result<Report, DeviceError> {
 
 /// Drives that are drawn; `ERASEBLOCK_SOAK` makes it more.
 fn cases() -> u32 {
-    if crate::support::is_soak() { 60_000 } else { 3000 }
+    crate::support::cases(1000, 60_000)
 }
 
 proptest! {

@@ -356,7 +356,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::support::cases(4000, 200_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Several steps as one event, step by step, or as an operation for each page: the times are
     /// the same.

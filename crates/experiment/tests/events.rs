@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use eraseblock_experiment::{Experiment, How, Record, RunError, Runner, resolve};
+use eraseblock_experiment::{Experiment, How, Progress, Record, RunError, Runner, resolve};
 use serde_json::Value;
 
 /// A small drive for the recorded database.
@@ -47,8 +47,13 @@ fn workloads() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads")
 }
 
+thread_local! {
+    /// It reads the workload once for a test.
+    static RUNNER: Runner = Runner::default();
+}
+
 fn run(experiment: &Experiment, events: &Path) -> Result<Record, RunError> {
-    run_by(&Runner::default(), experiment, events)
+    RUNNER.with(|runner| run_by(runner, experiment, events))
 }
 
 fn run_by(runner: &Runner, experiment: &Experiment, events: &Path) -> Result<Record, RunError> {
@@ -104,12 +109,10 @@ fn sums(lines: &[Value]) -> Sums {
 #[test]
 fn the_log_of_every_buffer_adds_up_to_its_record() {
     let folder = tempfile::tempdir().unwrap();
-    // It reads the workload once.
-    let runner = Runner::default();
     for name in eraseblock_core::buffer::BufferConfig::NAMES {
         let path = folder.path().join(format!("{name}.jsonl"));
         let experiment = experiment(name, &["workload.first=2000"]);
-        let record = run_by(&runner, &experiment, &path).unwrap();
+        let record = run(&experiment, &path).unwrap();
         let record = Value::Object(record.value().clone());
         let text = unpacked(&path);
         let all = lines(&text);
@@ -260,13 +263,14 @@ fn a_stopped_run_leaves_whole_lines() {
     for name in ["log.jsonl", "log.jsonl.gz", "log.jsonl.zst"] {
         let path = folder.path().join(name);
         let how = How { events: Some(&path), ..How::default() };
-        let stop = Runner::default().run(&experiment, &workloads(), how, &mut |at| {
+        let mut stop_soon = |at: Progress| {
             if at.phase == "replay" && at.done > 0 {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
-        });
+        };
+        let stop = RUNNER.with(|runner| runner.run(&experiment, &workloads(), how, &mut stop_soon));
         assert!(matches!(stop, Err(RunError::Cancelled)));
         let text = unpacked(&path);
         assert!(text.ends_with("}\n"));

@@ -39,7 +39,7 @@ fn answer(file: &str, sets: &[String]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if std::env::var_os("ERASEBLOCK_SOAK").is_some() { 20_000 } else { 600 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_files_are_answered(

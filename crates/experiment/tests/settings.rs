@@ -58,6 +58,27 @@ fn answer(sets: &[String], folder: &Path) -> Answer {
     Answer::Ran(record.to_string(), warnings)
 }
 
+/// Runs that many settings are tried beside: each is made once.
+struct Bases<'a> {
+    folder: &'a Path,
+    known: Mutex<BTreeMap<Vec<String>, Answer>>,
+}
+
+impl<'a> Bases<'a> {
+    fn new(folder: &'a Path) -> Self {
+        Self { folder, known: Mutex::default() }
+    }
+
+    fn answer(&self, sets: &[String]) -> Answer {
+        if let Some(answer) = self.known.lock().unwrap().get(sets) {
+            return answer.clone();
+        }
+        let found = answer(sets, self.folder);
+        self.known.lock().unwrap().insert(sets.to_vec(), found.clone());
+        found
+    }
+}
+
 /// What became of a setting.
 #[derive(Debug, PartialEq)]
 enum Fate {
@@ -81,11 +102,11 @@ fn candidates(setting: &Setting, base: &bases::Base, sets: &[String]) -> Vec<Str
 }
 
 /// Tries values of a setting until one changes the results.
-fn fate(setting: &Setting, folder: &Path) -> Fate {
+fn fate(setting: &Setting, of_bases: &Bases<'_>) -> Fate {
     let (mut refused, mut tried) = (String::new(), Vec::new());
     for base in bases::of(setting) {
         // A run that is refused is one that another value may let through.
-        let results = match answer(&base.sets, folder) {
+        let results = match of_bases.answer(&base.sets) {
             Answer::Ran(results, _) => results,
             Answer::Refused(message) => {
                 refused = format!("{:?}: {message}", base.sets);
@@ -95,7 +116,7 @@ fn fate(setting: &Setting, folder: &Path) -> Fate {
         for value in candidates(setting, &base, &base.sets) {
             let mut sets = base.sets.clone();
             sets.push(format!("{}={value}", setting.path));
-            match answer(&sets, folder) {
+            match answer(&sets, of_bases.folder) {
                 Answer::Ran(after, _) if after != results => return Fate::Changes,
                 Answer::Ran(..) => tried.push(value),
                 Answer::Refused(message) => refused = message,
@@ -133,8 +154,9 @@ fn every_setting_changes_the_results_of_some_run() {
     assert!(stale.is_empty(), "named in the tables of this test, but not in the schema: {stale:?}");
     all.retain(|setting| bases::without_effect(setting).is_none());
     let fates: Mutex<BTreeMap<String, Fate>> = Mutex::default();
+    let of_bases = Bases::new(folder.path());
     in_parallel(&all, |setting| {
-        let fate = fate(setting, folder.path());
+        let fate = fate(setting, &of_bases);
         fates.lock().unwrap().insert(setting.name(), fate);
     });
     let fates = fates.into_inner().unwrap();
@@ -188,14 +210,14 @@ fn what_does_nothing_beside_another_setting_is_said() {
         .flat_map(|one| CONTEXTS.map(|context| (one, context)))
         .collect();
     let folder = tempfile::tempdir().unwrap();
-    let silent = Mutex::new(Vec::new());
+    let (silent, of_bases) = (Mutex::new(Vec::new()), Bases::new(folder.path()));
     in_parallel(&tasks, |(setting, context)| {
         if context.iter().any(|set| set.starts_with(&format!("{}=", setting.path))) {
             return;
         }
         let mut tried = Vec::new();
         for base in bases::of(setting) {
-            match tries(setting, &base, context, folder.path()) {
+            match tries(setting, &base, context, &of_bases) {
                 Tries::Heard => return,
                 Tries::Silent(values) => tried.extend(values),
             }
@@ -216,15 +238,17 @@ enum Tries {
     Silent(Vec<String>),
 }
 
-fn tries(setting: &Setting, base: &bases::Base, context: &[&str], folder: &Path) -> Tries {
+fn tries(setting: &Setting, base: &bases::Base, context: &[&str], of_bases: &Bases<'_>) -> Tries {
     let mut sets = base.sets.clone();
     sets.extend(context.iter().map(|&set| set.to_owned()));
-    let Answer::Ran(results, _) = answer(&sets, folder) else { return Tries::Silent(Vec::new()) };
+    let Answer::Ran(results, _) = of_bases.answer(&sets) else {
+        return Tries::Silent(Vec::new());
+    };
     let mut silent = Vec::new();
     for value in candidates(setting, base, &sets) {
         let mut changed = sets.clone();
         changed.push(format!("{}={value}", setting.path));
-        match answer(&changed, folder) {
+        match answer(&changed, of_bases.folder) {
             Answer::Ran(after, warnings) if after != results || names(&warnings, &setting.path) => {
                 return Tries::Heard;
             }

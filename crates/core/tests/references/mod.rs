@@ -17,14 +17,16 @@ pub mod records;
 
 use std::ops::Range;
 
+use crate::support;
+
 use eraseblock_core::buffer::{Action, Shape, Span, View};
 use eraseblock_core::pattern::Hint;
 use rand_pcg::Pcg64Mcg;
 use serde_json::Value;
 
-/// How many random sequences of each scheme are compared: ten times as many when soaking.
-pub fn seeds(everyday: u64) -> u64 {
-    everyday * if crate::support::is_soak() { 10 } else { 1 }
+/// Seeds of the random sequences that are compared of each scheme.
+pub fn seeds(everyday: u64, soak: u64) -> Range<u64> {
+    support::seeds(support::cases(everyday, soak))
 }
 
 /// Whether a reference of this name is to run: `ERASEBLOCK_REFERENCE=fab` leaves out all others. A

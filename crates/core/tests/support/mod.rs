@@ -36,6 +36,24 @@ pub fn is_soak() -> bool {
     std::env::var_os("ERASEBLOCK_SOAK").is_some()
 }
 
+/// How many cases of a kind are played: few everyday, since they are the same each time, and many
+/// in a soak, which draws others.
+pub fn cases<T>(everyday: T, soak: T) -> T {
+    if is_soak() { soak } else { everyday }
+}
+
+/// The first of the seeds that are played: always the same, or the one of a soak, which names it in
+/// `ERASEBLOCK_SEED`.
+pub fn first_seed() -> u64 {
+    let Ok(text) = std::env::var("ERASEBLOCK_SEED") else { return 0 };
+    text.parse().expect("ERASEBLOCK_SEED: a whole number")
+}
+
+/// So many seeds, from that one on.
+pub fn seeds(count: u64) -> std::ops::Range<u64> {
+    first_seed()..first_seed() + count
+}
+
 /// Drives that have been filled: each kind once, the others start from a copy.
 #[derive(Debug, Default)]
 pub struct Fills(BTreeMap<String, Filled>);

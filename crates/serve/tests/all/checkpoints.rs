@@ -103,12 +103,12 @@ fn at_every_cut_of_a_small_run_for_every_ftl() {
     let unit = one_shot(config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"})));
     let (mut cuts, mut told) = (0, 0);
     // Not all of them where there is little time: each is opened five times.
-    let step = if std::env::var("ERASEBLOCK_SOAK").is_ok() { 1 } else { 7 };
+    let step = common::apart(17);
     for (name, config) in plain.chain([("page, one-shot".to_owned(), unit)]) {
         let model = used(&base, &config);
         for after in (1..).step_by(step) {
             std::fs::copy(&base, &image).unwrap();
-            let (mut model, mut rng) = (model.clone(), Pcg64Mcg::seed_from_u64(2));
+            let (mut model, mut rng) = (model.clone(), Pcg64Mcg::seed_from_u64(common::seed(2)));
             let mut drive = Drive::open(&image, true).unwrap().0;
             drive.checkpoint_every(EVERY);
             drive.cut_after(after);
@@ -136,10 +136,11 @@ fn at_every_write_to_the_image() {
         let config = config(&ftl, json!({"scheme": "lru", "size": "24 KiB"}));
         let model = used(&base, &config);
         let mut writes = 0;
-        for _ in 0..40 {
+        for _ in 0..if common::is_soak() { 200 } else { 15 } {
             writes += rng.random_range(1..8);
             std::fs::copy(&base, &image).unwrap();
-            let (mut model, mut rng) = (model.clone(), Pcg64Mcg::seed_from_u64(writes));
+            let (mut model, mut rng) =
+                (model.clone(), Pcg64Mcg::seed_from_u64(common::seed(writes)));
             let mut drive = Drive::open(&image, true).unwrap().0;
             drive.checkpoint_every(EVERY);
             drive.stop_after(writes, Stop::Killed);
@@ -286,7 +287,8 @@ fn a_scrub_takes_records_from_it() {
         }
         let whole = contents(&base).unwrap();
         let mut repaired = 0;
-        for page in Bytes::open(&base).host_pages() {
+        let pages = Bytes::open(&base).host_pages().into_iter();
+        for page in pages.step_by(common::apart(3)) {
             std::fs::copy(&base, &image).unwrap();
             let bytes = Bytes::open(&image);
             bytes.damage(bytes.record_at(page) + 2);

@@ -28,6 +28,22 @@ pub fn fast_folder() -> tempfile::TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
+/// Whether the tests run for long, as in `make soak`.
+pub fn is_soak() -> bool {
+    std::env::var_os("ERASEBLOCK_SOAK").is_some()
+}
+
+/// One in so many, or each in a soak.
+pub fn apart(many: usize) -> usize {
+    if is_soak() { 1 } else { many }
+}
+
+/// A seed that is always the same, or in a soak another one for each `ERASEBLOCK_SEED`.
+pub fn seed(number: u64) -> u64 {
+    let Ok(text) = std::env::var("ERASEBLOCK_SEED") else { return number };
+    number + text.parse::<u64>().expect("ERASEBLOCK_SEED: a whole number")
+}
+
 /// 2 MiB of flash, 1 MiB for the host.
 pub fn config(mapping: &Value, buffer: Value) -> DeviceConfig {
     let mut config = json!({
