@@ -103,15 +103,12 @@ impl Fast {
                 return false;
             }
         }
-        let holds_coming = |log: &Random| {
-            !coming.is_none()
-                && blocks.lookup(coming).is_some()
-                && blocks.holder(coming) == log.block
-        };
+        let holds_coming = |log: &Random| !coming.is_none() && blocks.holder(coming) == log.block;
         let is_replaced = self.random.front().is_some_and(holds_coming);
         if is_replaced && !blocks.can_take(cx, 1) {
-            // Nothing may come in between: until it is written, the victim holds the newest
-            // version.
+            // Nothing may come in between: until it is written, the victim holds the last word on
+            // it. That may be a version that has been trimmed, which no tombstone says yet: without
+            // it an older one would come back after a power cut.
             return false;
         }
         if let Some(log) = self.random.pop_front() {

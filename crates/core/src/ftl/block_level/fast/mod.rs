@@ -33,9 +33,9 @@
 //! not a switch may be completed in place (`partial_merge`; without it, the other public
 //! simulator's full copy). Whether full log blocks wait for the next write that needs room
 //! (`merge_timing`). Whether a request waits for the erases of the merges that it causes
-//! (`merge_erase`: it does not). A victim that holds the newest version of the page which needs
-//! room stays until that is written: where no erased block can be taken yet, the write waits for an
-//! erase. RW blocks are taken from the units in turn. On chips that program upwards only, a slot
+//! (`merge_erase`: it does not). A victim that holds the last word on the page which needs room, be
+//! it trimmed or not, stays until that is written: where no erased block can be taken yet, the
+//! write waits for an erase. RW blocks are taken from the units in turn. On chips that program upwards only, a slot
 //! below the data block's last page counts as taken. A run with nothing to copy finishes as a
 //! switch, and one with a trimmed page whose tombstone lies elsewhere as a full merge.
 //!
