@@ -121,7 +121,7 @@ fn what_is_striped_leaves_alone_and_padding_can_be_switched_off() {
 fn hot_pages_go_along_where_the_ftl_maps_blocks() {
     // One of four pages is cold, page 1; its block has two hot ones.
     for (below, left) in [(BLOCKS, vec![0, 1, 2]), (PAGES, vec![1])] {
-        let mut some = Played::new(json!({"cold": 0.25, "modules": 1}), below, 4);
+        let mut some = Played::new(json!({"cold": 0.25, "modules": 1, "hot": "all"}), below, 4);
         some.play(true, &[1, 2, 0, 2, 8]);
         let found = some.play(true, &[16]);
         assert_eq!(found.len(), 1, "{below:?}");
@@ -131,7 +131,7 @@ fn hot_pages_go_along_where_the_ftl_maps_blocks() {
 
 #[test]
 fn clean_pages_leave_first_and_reads_come_in_cold() {
-    let mut some = Played::new(json!({"cold": 0.25, "modules": 1}), PAGES, 4);
+    let mut some = Played::new(json!({"cold": 0.25, "modules": 1, "hot": "all"}), PAGES, 4);
     some.play(true, &[0, 4]);
     some.play(false, &[8, 12]);
     // Used once more, page 8 is hot.
@@ -169,10 +169,68 @@ fn a_reserve_stays_free_where_the_ftl_maps_pages() {
 #[test]
 fn hot_pages_stay_where_the_ftl_maps_pages() {
     // Two of four pages are cold, 0 and 1; the third page of their block is hot.
-    let mut some = Played::new(json!({"cold": 0.5, "modules": 1}), PAGES, 4);
+    let mut some = Played::new(json!({"cold": 0.5, "modules": 1, "hot": "all"}), PAGES, 4);
     some.play(true, &[0, 1, 2, 8]);
     assert_eq!(some.play(true, &[16]), [(vec![0, 1], Action::Evict, Some(0))]);
     assert!(some.buffer.holds(Lpn(2)));
+}
+
+#[test]
+fn only_pages_that_come_back_are_hot_where_the_option_says() {
+    let options = json!({"cold": 0.25, "modules": 1, "hot": "returning", "ghosts": 0.5});
+    let mut some = Played::new(options, PAGES, 4);
+    // A sixteenth of four pages is none: four are held, all cold.
+    some.play(true, &[0, 4, 8, 12]);
+    assert_eq!(some.play(true, &[16]), [(vec![0], Action::Evict, Some(0))]);
+    // Page 0 is remembered: it comes back hot, and page 4 leaves for it.
+    assert_eq!(some.play(true, &[0]), [(vec![4], Action::Evict, Some(0))]);
+    let rest = [vec![8], vec![12], vec![16], vec![20], vec![24]];
+    for (page, left) in [20, 24, 28, 32, 36].into_iter().zip(rest) {
+        assert_eq!(some.play(true, &[page]), [(left, Action::Evict, Some(0))]);
+    }
+    assert!(some.buffer.holds(Lpn(0)));
+    // Two are remembered, page 4 no longer: it is as cold as the others.
+    some.play(true, &[4]);
+    let four: Vec<u32> = some.play(true, &[40, 44, 48]).into_iter().flat_map(|one| one.0).collect();
+    assert_eq!(four, [32, 36, 4]);
+}
+
+/// A buffer of 600 pages, of which the trials see one of two: written pages of a working set of 400
+/// among ever new ones, or of one that moves on.
+#[test]
+fn what_is_hit_more_on_a_sample_is_done() {
+    let hits = |hot: &str, moves: bool| {
+        let config = json!({"kind": "cold-groups", "hot": hot, "modules": 4, "below": "pages"});
+        let config: BufferConfig = serde_json::from_value(config).unwrap();
+        let shape = Shape { capacity: 600, pages_per_block: 4, logical_pages: 1 << 16 };
+        let mut buffer = config.build(shape).unwrap();
+        let (mut out, mut hits, mut random) = (Outcome::default(), 0, 7_u64);
+        for request in 0..60_000_u64 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let drawn = (random >> 40) as u32;
+            let first = if moves {
+                // Lately used pages, mostly: what is new is used again soon.
+                (request as u32 / 2 + 16_000 - drawn % 700 * (drawn / 1024 % 700) / 700) % 60_000
+            } else if request % 3 == 0 {
+                drawn % 400 * 7
+            } else {
+                4_000 + request as u32 % 50_000
+            };
+            out.clear();
+            let span = Span { first: Lpn(first), count: 1, write: true, request };
+            buffer.access(&span, &Idle, &mut out);
+            hits += u32::from(out.answers[0] == eraseblock_core::buffer::Answer::Hit);
+        }
+        buffer.check().unwrap();
+        hits
+    };
+    for moves in [false, true] {
+        let [all, returning, tried] = ["all", "returning", "tried"].map(|hot| hits(hot, moves));
+        assert_eq!(all > returning, moves, "{all} {returning}");
+        let (more, less) = (all.max(returning), all.min(returning));
+        assert!(f64::from(more) > 1.05 * f64::from(less), "{all} {returning}");
+        assert!(tried > more - (more - less) / 5, "{all} {returning} {tried}, moves: {moves}");
+    }
 }
 
 #[test]

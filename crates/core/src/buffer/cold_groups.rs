@@ -10,7 +10,9 @@
 //!
 //! - An FTL that maps *pages* writes each for the same price. Few pages are cold (a tenth), and no
 //!   others leave. A sixteenth of the buffer stays free: what has left keeps its slot until it is
-//!   stored, and what comes meanwhile does not wait for it.
+//!   stored, and what comes meanwhile does not wait for it. Whether a written page comes in hot, or
+//!   only if it left lately, as in 2Q and S3-FIFO, is tried all the time: on a sample of the pages,
+//!   in tables alone (`hot`).
 //! - An FTL that maps *blocks* pays for a block more than for a page. Most pages are cold (four
 //!   fifths), and all dirty pages of the block go along. Where the FTL says that writing the whole
 //!   block is cheaper than writing a part and merging later, it is padded.
@@ -30,8 +32,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kit::admission::Admission;
 use super::kit::blocks::{ReadPolicy, require_room, require_share};
 use super::kit::by_size::BySize;
+use super::kit::ghosts::Ghosts;
 use super::kit::modules::{Modules, Per};
 use super::kit::pages::PageTable;
 use super::kit::parallel::RANDOM;
@@ -64,7 +68,7 @@ pub const ABOUT: About = About {
                 block.",
             capacity: 4,
             pages_per_block: 4,
-            options: r#"{"modules": 1, "below": "pages"}"#,
+            options: r#"{"modules": 1, "below": "pages", "hot": "all"}"#,
             requests: "W 0, R 9, W 1-2, W 4, W 5",
         },
     ],
@@ -85,6 +89,18 @@ pub enum Below {
     Blocks,
 }
 
+/// Which written pages are hot at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hot {
+    /// All.
+    All,
+    /// Those that are remembered.
+    Returning,
+    /// All or those, whichever is hit more often on a sample.
+    Tried,
+}
+
 /// Options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -97,6 +113,11 @@ pub struct Config {
     /// Share of the buffer that is left free for pages that have left and are not stored yet, 0 to
     /// 1; one page is held at least. Default: 0 where the FTL maps blocks, else 0.0625.
     pub reserve: Option<f64>,
+    /// Which written pages come in hot; the others come in cold. Default: `tried` where the FTL maps
+    /// pages, else `all`.
+    pub hot: Option<Hot>,
+    /// Pages that are remembered when they have left, in buffers, 0 to 64.
+    pub ghosts: f64,
     /// What the FTL is taken to map.
     pub below: Below,
     /// Pad a block where the FTL says that it pays.
@@ -112,6 +133,8 @@ impl Default for Config {
             reads: ReadPolicy::Allocate,
             cold: None,
             reserve: None,
+            hot: None,
+            ghosts: 1.0,
             below: Below::Asked,
             padding: true,
             modules: None,
@@ -132,6 +155,12 @@ impl Config {
         if let Some(reserve) = self.reserve {
             require_share("reserve", reserve)?;
         }
+        if !(0.0..=64.0).contains(&self.ghosts) {
+            return Err(format!(
+                "buffer.scheme.ghosts: found {}, expected a share from 0 to 64",
+                self.ghosts
+            ));
+        }
         let blocks = shape.logical_pages.div_ceil(shape.pages_per_block) as usize;
         let pages = PageTable::new(shape);
         let slots = pages.slots();
@@ -150,6 +179,8 @@ impl Config {
             clean_links: Links::new(slots),
             modules,
             round: Vec::new(),
+            ghosts: None,
+            admission: None,
         }))
     }
 }
@@ -177,6 +208,9 @@ struct ColdGroups {
     modules: Modules,
     /// The blocks that leave, with their channels; its memory is used again.
     round: Vec<(LogicalBlock, Option<u32>)>,
+    /// Pages that have left, where it matters.
+    ghosts: Option<Ghosts<1>>,
+    admission: Option<Admission>,
 }
 
 impl ColdGroups {
@@ -193,6 +227,14 @@ impl ColdGroups {
         let reserve = self.config.reserve.unwrap_or(if maps_pages { 0.0625 } else { 0.0 });
         self.limit = (self.shape.capacity - libm::floor(reserve * capacity) as u32).max(1);
         self.maps_pages = Some(maps_pages);
+        let hot = self.config.hot.unwrap_or(if maps_pages { Hot::Tried } else { Hot::All });
+        let remembered = libm::floor(self.config.ghosts * capacity) as u32;
+        if hot != Hot::All && remembered > 0 {
+            self.ghosts = Some(Ghosts::new(self.shape, remembered));
+            if hot == Hot::Tried {
+                self.admission = Some(Admission::new(self.shape, cold, self.config.ghosts));
+            }
+        }
     }
 
     fn block(&self, slot: u32) -> LogicalBlock {
@@ -241,6 +283,19 @@ impl ColdGroups {
         }
     }
 
+    /// A page has left.
+    fn remember(&mut self, lpn: Lpn) {
+        if let Some(ghosts) = &mut self.ghosts {
+            ghosts.remember_newest(lpn);
+        }
+    }
+
+    /// A page that is not held comes in, and is no longer remembered; whether it is hot at once.
+    fn admit(&mut self, lpn: Lpn, write: bool) -> bool {
+        let returns = self.ghosts.as_mut().is_none_or(|ghosts| ghosts.forget(lpn).is_some());
+        write && (returns || self.admission.as_ref().is_some_and(|one| !one.only_returning()))
+    }
+
     fn make_room(&mut self, view: &dyn View, out: &mut Outcome) {
         if self.clean.is_empty() {
             self.choose(view);
@@ -251,7 +306,9 @@ impl ColdGroups {
         } else {
             let slot = self.clean.back();
             self.unlink(slot);
-            out.evict_page(self.pages.remove(slot), CLEAN);
+            let page = self.pages.remove(slot);
+            self.remember(page.lpn);
+            out.evict_page(page, CLEAN);
         }
         self.widen();
     }
@@ -288,6 +345,7 @@ impl ColdGroups {
             {
                 self.unlink(slot);
                 out.pages.push(self.pages.remove(slot));
+                self.remember(lpn);
             }
         }
         let pages = (out.pages.len() - start) as u32;
@@ -325,6 +383,11 @@ impl Buffer for ColdGroups {
         }
         let bypass = !span.write && self.config.reads == ReadPolicy::Bypass;
         for lpn in span.pages() {
+            if let Some(admission) = &mut self.admission
+                && !bypass
+            {
+                admission.access(lpn, span.write);
+            }
             let answer = if let Some(slot) = self.pages.find(lpn) {
                 if !bypass {
                     self.unlink(slot);
@@ -341,16 +404,16 @@ impl Buffer for ColdGroups {
                 if self.pages.len() >= self.limit {
                     self.make_room(view, out);
                 }
+                let hot = self.admit(lpn, span.write);
                 let slot = self.pages.insert(lpn, span.write);
-                if span.write {
+                if hot {
                     self.window.push(slot);
                     self.widen();
-                    Answer::Insert
                 } else {
                     self.window.push_inside(slot);
                     self.enter(slot);
-                    Answer::Fill
                 }
+                if span.write { Answer::Insert } else { Answer::Fill }
             };
             out.answers.push(answer);
         }
@@ -361,6 +424,11 @@ impl Buffer for ColdGroups {
             if let Some(slot) = self.pages.find(lpn) {
                 self.unlink(slot);
                 self.pages.remove(slot);
+            } else if let Some(ghosts) = &mut self.ghosts {
+                ghosts.forget(lpn);
+            }
+            if let Some(admission) = &mut self.admission {
+                admission.forget(lpn);
             }
         }
         self.widen();
@@ -412,6 +480,9 @@ impl Buffer for ColdGroups {
         }
         self.groups.check(&self.links, |block| cold[block as usize])?;
         self.window.check()?;
+        if let Some(ghosts) = &self.ghosts {
+            ghosts.check(|lpn| self.pages.find(lpn).is_some())?;
+        }
         self.pages.check(self.window.iter())
     }
 
@@ -423,6 +494,8 @@ impl Buffer for ColdGroups {
             + self.clean_links.bytes()
             + self.modules.bytes()
             + self.round.capacity() * size_of::<(LogicalBlock, Option<u32>)>()
+            + self.ghosts.as_ref().map_or(0, Ghosts::bytes)
+            + self.admission.as_ref().map_or(0, Admission::bytes)
     }
 
     fn dump(&self) -> Vec<Vec<Lpn>> {

@@ -15,13 +15,12 @@ pub struct Choice {
     beyond: Vec<f64>,
     /// Total of each at the last turn.
     told: Vec<u64>,
-    /// Handicap of each, in margins; may be below zero.
+    /// Handicap of each, in ns; may be below zero.
     handicaps: Vec<f64>,
     /// What the best has cost.
     best: f64,
     /// When what is beyond the best is halved next, by that.
     halved: f64,
-    margin: f64,
     window: f64,
     caution: f64,
     leader: usize,
@@ -40,7 +39,7 @@ impl Choice {
         let mut draws = Pcg64Mcg::seed_from_u64(seed);
         let handicap = |n: usize| {
             let drawn = -libm::log(1.0 - draws.random::<f64>());
-            if n == 0 { -drawn } else { HEAD_START - drawn }
+            patience * price * if n == 0 { -drawn } else { HEAD_START - drawn }
         };
         let handicaps = (0..experts).map(handicap).collect();
         let mut choice = Self {
@@ -49,7 +48,6 @@ impl Choice {
             handicaps,
             best: 0.0,
             halved: window * price,
-            margin: patience * price,
             window: window * price,
             caution,
             leader: 0,
@@ -93,7 +91,7 @@ impl Choice {
     }
 
     fn least(&self) -> usize {
-        let score = |n: usize| self.beyond[n] + self.margin * self.handicaps[n];
+        let score = |n: usize| self.beyond[n] + self.handicaps[n];
         (0..self.beyond.len()).fold(0, |best, n| if score(n) < score(best) { n } else { best })
     }
 

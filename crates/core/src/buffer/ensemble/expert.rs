@@ -61,24 +61,22 @@ impl Expert {
         model.cost()
     }
 
-    /// Serves a span.
+    /// Serves a span, as the sample has it, above the drive as it looks from there.
     pub fn access(&mut self, span: &Span, view: &dyn View) {
-        let Some(span) = self.sample.span(span) else { return };
-        let view = Seen { view, sample: self.sample };
         self.out.clear();
-        self.buffer.access(&span, &view, &mut self.out);
+        self.buffer.access(span, view, &mut self.out);
         let Some(model) = &mut self.model else { return };
         for eviction in &self.out.evictions {
             if eviction.action != Action::Drop {
-                model.write(&view, self.out.pages_of(eviction), eviction.action.pads());
+                model.write(view, self.out.pages_of(eviction), eviction.action.pads());
             }
         }
         for (lpn, answer) in span.pages().zip(&self.out.answers) {
             match answer {
                 Answer::Bypass if span.write => {
-                    model.write(&view, &[Evicted { lpn, dirty: true }], false);
+                    model.write(view, &[Evicted { lpn, dirty: true }], false);
                 }
-                Answer::Fill | Answer::Bypass if !span.write => model.read(&view, lpn),
+                Answer::Fill | Answer::Bypass if !span.write => model.read(view, lpn),
                 _ => {}
             }
         }

@@ -94,6 +94,10 @@ impl Held {
             return;
         }
         let pages = leader.pages_of(eviction);
+        if let &[Evicted { lpn, .. }] = pages {
+            self.leave_alone(lpn, eviction, out);
+            return;
+        }
         let is_dirty =
             |held: &Self, lpn| held.pages.find(lpn).is_some_and(|slot| held.pages.get(slot).dirty);
         // What is dirty here may be clean there, and the other way round.
@@ -118,6 +122,19 @@ impl Held {
                     out.with_hint(hint);
                 }
             }
+        }
+    }
+
+    /// The same of a single page.
+    fn leave_alone(&mut self, lpn: Lpn, eviction: &Eviction, out: &mut Outcome) {
+        let Some(slot) = self.pages.find(lpn) else { return };
+        self.unlink(slot);
+        out.evict_page(self.pages.remove(slot), eviction.reason);
+        if let Some(last) = out.evictions.last_mut() {
+            if last.action == Action::Evict && eviction.action != Action::Drop {
+                last.action = eviction.action;
+            }
+            last.hint = eviction.hint;
         }
     }
 

@@ -39,7 +39,7 @@ use crate::upkeep::Upkeep;
 use choice::Choice;
 use expert::Expert;
 use held::Held;
-use sample::Sample;
+use sample::{Sample, Seen};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -90,7 +90,7 @@ impl Default for Config {
 /// Where the FTL maps blocks.
 pub const OVER_BLOCKS: &[&str] = &["cold-groups", "cave", "gb", "clc"];
 /// Where it maps pages.
-pub const OVER_PAGES: &[&str] = &["cold-groups", "sftl", "lru"];
+pub const OVER_PAGES: &[&str] = &["cold-groups", "lru"];
 
 impl Config {
     /// Builds it.
@@ -116,6 +116,8 @@ impl Config {
             candidates,
             experts: Vec::new(),
             choice: None,
+            sample,
+            seen: false,
             is_sampled: every > 0,
             whole: None,
             held: Held::new(shape),
@@ -163,6 +165,9 @@ struct Ensemble {
     candidates: Vec<Vec<Expert>>,
     experts: Vec<Expert>,
     choice: Option<Choice>,
+    sample: Sample,
+    /// Experts have seen something since the last turn.
+    seen: bool,
     /// Experts see a sample, so that the leader has to be there once more, over the whole drive.
     is_sampled: bool,
     whole: Option<(Box<dyn Buffer>, Outcome)>,
@@ -213,7 +218,7 @@ impl Ensemble {
         self.held.lead(leader);
     }
 
-    /// A request begins: those before are reckoned up.
+    /// A request begins: those before are reckoned up, if the experts have seen any of them.
     fn turn(&mut self, view: &dyn View) {
         let Some(choice) = &mut self.choice else { return };
         let before = choice.leader();
@@ -241,10 +246,17 @@ impl Buffer for Ensemble {
         }
         if span.request != self.request {
             self.request = span.request;
-            self.turn(view);
+            if std::mem::take(&mut self.seen) {
+                self.turn(view);
+            }
         }
-        for expert in &mut self.experts {
-            expert.access(span, view);
+        if let Some(sampled) = self.sample.span(span) {
+            self.seen = true;
+            let seen = Seen { view, sample: self.sample };
+            let view = if self.is_sampled { &seen } else { view };
+            for expert in &mut self.experts {
+                expert.access(&sampled, view);
+            }
         }
         if let Some((buffer, out)) = &mut self.whole {
             out.clear();
@@ -287,6 +299,7 @@ impl Buffer for Ensemble {
 
     fn flush(&mut self, out: &mut Outcome) {
         self.experts.iter_mut().for_each(Expert::flush);
+        self.seen = true;
         if let Some((buffer, out)) = &mut self.whole {
             out.clear();
             buffer.flush(out);
@@ -301,6 +314,7 @@ impl Buffer for Ensemble {
 
     fn flush_pages(&mut self, first: Lpn, count: u32, out: &mut Outcome) {
         self.experts.iter_mut().for_each(|expert| expert.force(first, count));
+        self.seen = true;
         if let Some((buffer, out)) = &mut self.whole {
             out.clear();
             buffer.flush_pages(first, count, out);

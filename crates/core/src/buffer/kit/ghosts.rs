@@ -88,6 +88,16 @@ impl<const LISTS: usize> Ghosts<LISTS> {
         entry
     }
 
+    /// The same in the first list; what has been there for longest is forgotten where there is no
+    /// room.
+    #[inline]
+    pub fn remember_newest(&mut self, lpn: Lpn) {
+        if self.is_full() {
+            self.forget_oldest(0);
+        }
+        self.remember(lpn, 0);
+    }
+
     /// Forgets a page; says which list it was in.
     #[inline]
     pub fn forget(&mut self, lpn: Lpn) -> Option<usize> {

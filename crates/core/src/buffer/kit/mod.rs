@@ -1,6 +1,7 @@
 //! What several schemes share: directories of blocks and pages, ghosts, windows, the two regions of
 //! HBM and CBM.
 
+pub mod admission;
 pub mod batched;
 pub mod blocked;
 pub mod blocks;

@@ -24,18 +24,28 @@ inventory::submit! {
     }
 }
 
+/// Pages of a trial at least, and writes for each of them until hits count for half.
+const TRIED: usize = 256;
+const HALVED: usize = 64;
+
 fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let (allocate, padding) = (random.random(), random.random());
     let cold = random.random_bool(0.6).then(|| draw_share(random));
     let reserve = random.random_bool(0.6).then(|| draw_share(random));
     let below = ["asked", "pages", "blocks"][random.random_range(0..3)];
     let modules = random.random_bool(0.4).then(|| random.random_range(1..7));
+    let hot = [None, Some("all"), Some("returning"), Some("tried")][random.random_range(0..4)];
+    let ghosts = [0.0, 0.5, 1.0, 3.0][random.random_range(0..4)];
     let mut config = json!({
         "kind": "cold-groups",
         "reads": if allocate { "allocate" } else { "bypass" },
         "below": below,
         "padding": padding,
+        "ghosts": ghosts,
     });
+    if let Some(hot) = hot {
+        config["hot"] = json!(hot);
+    }
     if let Some(cold) = cold {
         config["cold"] = json!(cold);
     }
@@ -58,12 +68,103 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
         },
         padding,
         modules,
+        hot,
+        ghosts,
+        gone: Memory::default(),
+        begun: false,
+        trials: None,
+        writes_tried: 0,
         order: Vec::new(),
         clean: Vec::new(),
         changes: 0,
         changed: BTreeMap::new(),
     };
     (config, Box::new(slow))
+}
+
+/// Pages that have left, the last one at the end.
+#[derive(Default)]
+struct Memory {
+    pages: Vec<u32>,
+    most: usize,
+}
+
+impl Memory {
+    fn remember(&mut self, page: u32) {
+        if self.most > 0 {
+            if self.pages.len() == self.most {
+                self.pages.remove(0);
+            }
+            self.pages.push(page);
+        }
+    }
+
+    /// Whether it was remembered.
+    fn forget(&mut self, page: u32) -> bool {
+        let before = self.pages.len();
+        self.pages.retain(|&other| other != page);
+        self.pages.len() < before
+    }
+}
+
+/// One way to let pages in, tried in a buffer of its own.
+struct Trial {
+    /// The most recent first; from `hot` on they are cold.
+    order: Vec<u32>,
+    hot: usize,
+    size: usize,
+    cold: usize,
+    /// If only those are hot that come back.
+    gone: Option<Memory>,
+    hits: u32,
+}
+
+impl Trial {
+    fn new(size: usize, share: f64, gone: Option<Memory>) -> Self {
+        let cold = ((share * size as f64).ceil() as usize).max(1);
+        Self { order: Vec::new(), hot: 0, size, cold, gone, hits: 0 }
+    }
+
+    fn take(&mut self, page: u32) -> bool {
+        let Some(at) = self.order.iter().position(|&other| other == page) else { return false };
+        self.order.remove(at);
+        self.hot -= usize::from(at < self.hot);
+        true
+    }
+
+    fn cool(&mut self) {
+        self.hot = self.hot.min(self.order.len().saturating_sub(self.cold));
+    }
+
+    fn access(&mut self, page: u32, write: bool) {
+        let hit = self.take(page);
+        let returns = !hit && self.gone.as_mut().is_none_or(|gone| gone.forget(page));
+        if hit && write {
+            self.hits += 1;
+        }
+        if !hit && self.order.len() == self.size {
+            let last = self.order.pop().unwrap();
+            self.hot = self.hot.min(self.order.len());
+            if let Some(gone) = &mut self.gone {
+                gone.remember(last);
+            }
+        }
+        if hit || write && returns {
+            self.order.insert(0, page);
+            self.hot += 1;
+        } else {
+            self.order.insert(self.hot, page);
+        }
+        self.cool();
+    }
+
+    fn trim(&mut self, page: u32) {
+        if self.take(page) {
+            self.cool();
+        } else if let Some(gone) = &mut self.gone {
+            gone.forget(page);
+        }
+    }
 }
 
 /// A page that is held.
@@ -93,6 +194,17 @@ struct ColdGroups {
     maps_pages: Option<bool>,
     padding: bool,
     modules: Option<u32>,
+    /// Which written pages are hot, if the option says.
+    hot: Option<&'static str>,
+    /// Pages that are remembered, in buffers.
+    ghosts: f64,
+    gone: Memory,
+    /// The first page has come.
+    begun: bool,
+    /// If it is tried: all hot, and only those that come back; one of how many pages is tried.
+    trials: Option<(u32, [Trial; 2])>,
+    /// Writes of the trials since hits were halved.
+    writes_tried: usize,
     /// All pages held, the most recent first: hot ones, then cold ones.
     order: Vec<Page>,
     /// Pages that are cold and clean; the first has been so for longest.
@@ -104,6 +216,60 @@ struct ColdGroups {
 }
 
 impl ColdGroups {
+    fn begin(&mut self) {
+        let remembers = |size: usize, ghosts: f64| Memory {
+            pages: Vec::new(),
+            most: (ghosts * size as f64).floor() as usize,
+        };
+        let hot = self.hot.unwrap_or(if self.maps_pages() { "tried" } else { "all" });
+        let gone = remembers(self.capacity, self.ghosts);
+        if hot == "all" || gone.most == 0 {
+            return;
+        }
+        self.gone = gone;
+        if hot == "tried" {
+            let mut every = 1;
+            while self.capacity / (2 * every) >= TRIED {
+                every *= 2;
+            }
+            let (size, share) = (self.capacity / every, self.cold_share());
+            let memory = remembers(size, self.ghosts);
+            let returning = Some(memory).filter(|memory| memory.most > 0);
+            let trials = [Trial::new(size, share, None), Trial::new(size, share, returning)];
+            self.trials = Some((every as u32, trials));
+        }
+    }
+
+    /// The number that a page has in the trials, if it is drawn of those beside it.
+    fn tried(&self, page: u32) -> Option<u32> {
+        let every = self.trials.as_ref()?.0;
+        let group = page / every;
+        let drawn = (u64::from(group) + 1) * 0x9e37_79b1 % (1 << 32) / 128 % u64::from(every);
+        (u64::from(page % every) == drawn).then_some(group)
+    }
+
+    /// The trials are told of a page.
+    fn try_both(&mut self, page: u32, write: bool) {
+        let Some(page) = self.tried(page) else { return };
+        let Some((_, trials)) = &mut self.trials else { return };
+        for trial in &mut *trials {
+            trial.access(page, write);
+        }
+        self.writes_tried += usize::from(write);
+        if self.writes_tried == HALVED * trials[0].size {
+            self.writes_tried = 0;
+            for trial in trials {
+                trial.hits /= 2;
+            }
+        }
+    }
+
+    /// Whether all written pages are hot now.
+    fn all_are_hot(&self) -> bool {
+        self.gone.most == 0
+            || self.trials.as_ref().is_some_and(|(_, [all, some])| some.hits <= all.hits)
+    }
+
     fn block(&self, page: u32) -> u32 {
         page / self.pages_per_block
     }
@@ -121,8 +287,12 @@ impl ColdGroups {
         self.maps_pages.expect("asked before the first page")
     }
 
+    fn cold_share(&self) -> f64 {
+        self.cold.unwrap_or(if self.maps_pages() { 0.1 } else { 0.8 })
+    }
+
     fn cold_size(&self) -> usize {
-        let share = self.cold.unwrap_or(if self.maps_pages() { 0.1 } else { 0.8 });
+        let share = self.cold_share();
         ((share * self.capacity as f64).ceil() as usize).max(1)
     }
 
@@ -188,6 +358,7 @@ impl ColdGroups {
     fn make_room(&mut self, view: &dyn View, out: &mut Decisions) {
         if let Some(&oldest) = self.clean.first() {
             self.take(oldest);
+            self.gone.remember(oldest);
             out.leave(Action::Drop, vec![(oldest, false)]);
         } else {
             for (block, channel) in self.choose(view) {
@@ -258,6 +429,7 @@ impl ColdGroups {
         let mut pages = Vec::new();
         for page in if all { dirty } else { cold } {
             self.take(page.number);
+            self.gone.remember(page.number);
             pages.push((page.number, true));
         }
         out.leave_with(action, pages, hint(block, written(false), channel));
@@ -294,12 +466,17 @@ impl Buffer for ColdGroups {
         if self.maps_pages.is_none() {
             self.maps_pages = Some(view.maps_pages());
         }
+        if !self.begun {
+            self.begun = true;
+            self.begin();
+        }
         for Lpn(number) in span.pages() {
             let held = self.held(number).is_some();
             out.hits.push(held);
             if !span.write && !self.allocate {
                 continue;
             }
+            self.try_both(number, span.write);
             if held {
                 let page = self.take(number).expect("it is held");
                 self.put_in_front(number, page.dirty || span.write);
@@ -308,12 +485,17 @@ impl Buffer for ColdGroups {
             if self.order.len() == self.most() {
                 self.make_room(view, &mut out);
             }
-            if span.write {
+            let returns = self.gone.forget(number);
+            if span.write && (returns || self.all_are_hot()) {
                 self.put_in_front(number, true);
             } else {
-                let hot = self.hot();
-                self.order.insert(hot, Page { number, dirty: false, cold: true });
-                self.clean.push(number);
+                let (hot, dirty) = (self.hot(), span.write);
+                self.order.insert(hot, Page { number, dirty, cold: true });
+                if dirty {
+                    self.count_changes(number);
+                } else {
+                    self.clean.push(number);
+                }
             }
         }
         out
@@ -321,6 +503,14 @@ impl Buffer for ColdGroups {
 
     fn trim(&mut self, page: u32) {
         self.take(page);
+        self.gone.forget(page);
+        if let Some(page) = self.tried(page)
+            && let Some((_, trials)) = &mut self.trials
+        {
+            for trial in trials {
+                trial.trim(page);
+            }
+        }
     }
 
     fn trimmed(&mut self) {

@@ -53,7 +53,7 @@ impl OwnLogs {
         unit: u32,
         block: LogicalBlock,
         pages: impl ExactSizeIterator<Item = Lpn> + Clone,
-        stored: &mut dyn FnMut(u64),
+        mut stored: impl FnMut(u64),
     ) {
         let cluster = block.0 / self.width;
         let count = pages.len() as u32;

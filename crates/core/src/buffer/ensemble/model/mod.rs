@@ -7,6 +7,7 @@
 mod logs;
 mod page_map;
 mod shared;
+mod stored;
 mod superblocks;
 
 use crate::buffer::{Evicted, View};
@@ -15,6 +16,7 @@ use crate::upkeep::{Times, Upkeep};
 use logs::OwnLogs;
 use page_map::PageMap;
 use shared::SharedLogs;
+use stored::Stored;
 use superblocks::Superblocks;
 
 /// Logical pages of a drive up to which each page's place is modelled.
@@ -62,38 +64,6 @@ impl Units {
     }
 }
 
-/// Pages on their way out of the buffer.
-#[derive(Debug, Clone, Copy)]
-struct Flight {
-    /// When the next of its pages is stored.
-    next: u64,
-    /// The first of them is stored.
-    first: u64,
-    /// The last of them is.
-    last: u64,
-    pages: u32,
-    /// Pages that have been stored.
-    gone: u32,
-}
-
-impl Flight {
-    fn new(first: u64, last: u64, pages: u32) -> Self {
-        Self { next: if pages > 1 { first } else { last }, first, last, pages, gone: 0 }
-    }
-
-    /// The next of its pages is stored; whether it was the last.
-    fn store(&mut self) -> bool {
-        self.gone += 1;
-        self.next = if self.gone + 1 >= self.pages {
-            self.last
-        } else {
-            let part = (self.last - self.first) * u64::from(self.gone);
-            self.first + part / u64::from(self.pages - 1)
-        };
-        self.gone == self.pages
-    }
-}
-
 /// A request under way.
 #[derive(Debug, Clone, Copy, Default)]
 struct Waiting {
@@ -101,8 +71,6 @@ struct Waiting {
     end: u64,
     /// So many pages have to be stored in all before there is room for what it writes.
     stored: u64,
-    /// When that was, once it was.
-    since: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -131,10 +99,9 @@ pub struct Model {
     end: u64,
     /// Something was done for it.
     touched: bool,
-    flights: Vec<Flight>,
-    /// Pages that have left, and those of them that are stored.
+    /// Pages that have left, and when they are stored.
     left: u64,
-    stored: u64,
+    stored: Stored,
 }
 
 impl Model {
@@ -170,9 +137,8 @@ impl Model {
             waiting: 0,
             end: 0,
             touched: false,
-            flights: Vec::new(),
             left: 0,
-            stored: 0,
+            stored: Stored::default(),
         }
     }
 
@@ -183,8 +149,7 @@ impl Model {
             return;
         }
         let stored = (self.left + u64::from(held)).saturating_sub(u64::from(capacity));
-        let since = (self.stored >= stored).then_some(self.units.now);
-        self.under_way[self.waiting] = Waiting { end: self.end, stored, since };
+        self.under_way[self.waiting] = Waiting { end: self.end, stored };
         self.waiting += 1;
         if self.waiting == UNDER_WAY {
             let answered = self.answer();
@@ -195,48 +160,22 @@ impl Model {
 
     /// When the first of the requests under way is answered, which is none of them from then on.
     fn answer(&mut self) -> u64 {
-        // It hangs on the flights only where room for a request is awaited.
-        let (mut first, mut time) = self.first_answered();
-        loop {
-            let flights = self.flights.iter().enumerate();
-            let next =
-                flights.min_by_key(|(_, flight)| flight.next).map(|(at, one)| (at, one.next));
-            let Some((at, now)) = next.filter(|&(_, now)| now < time) else {
-                let gone = self.under_way[first];
-                self.under_way.copy_within(first + 1.., first);
-                self.waiting -= 1;
-                // Where nothing is on its way, nobody waits for it.
-                return if time == u64::MAX { gone.end } else { time };
-            };
-            self.stored += 1;
-            if self.flights[at].store() {
-                self.flights.remove(at);
-            }
-            let mut has_room = false;
-            for one in &mut self.under_way {
-                if one.since.is_none() && self.stored >= one.stored {
-                    one.since = Some(now);
-                    has_room = true;
-                }
-            }
-            if has_room {
-                (first, time) = self.first_answered();
-            }
-        }
-    }
-
-    /// Which of the requests under way is answered first, and when: never, as far as is known, where
-    /// room for it is still awaited.
-    fn first_answered(&self) -> (usize, u64) {
-        let done = |one: &Waiting| one.since.map_or(u64::MAX, |since| since.max(one.end));
-        let mut first = (0, done(&self.under_way[0]));
+        // Where nothing is on its way, nobody is ever answered, as far as is known.
+        let done =
+            |one: &Waiting| self.stored.when(one.stored).map_or(u64::MAX, |at| at.max(one.end));
+        let (mut first, mut time) = (0, done(&self.under_way[0]));
         for (at, one) in self.under_way.iter().enumerate().skip(1) {
-            let time = done(one);
-            if time < first.1 {
-                first = (at, time);
+            let end = done(one);
+            if end < time {
+                (first, time) = (at, end);
             }
         }
-        first
+        self.stored.forget(time);
+        let gone = self.under_way[first];
+        self.under_way.copy_within(first + 1.., first);
+        self.waiting -= 1;
+        // Nobody waits for what is not on its way.
+        if time == u64::MAX { gone.end } else { time }
     }
 
     /// The host waits for a page that is read from flash.
@@ -250,47 +189,46 @@ impl Model {
     /// along if it is `padded`.
     pub fn write(&mut self, view: &dyn View, pages: &[Evicted], padded: bool) {
         let block = pages[0].lpn.block(self.pages_per_block);
-        let unit = match self.ftl {
-            Ftl::Turns(_) | Ftl::Superblocks(_) => 0,
-            _ => self.unit_of(view, block.first(self.pages_per_block)),
+        let unit = if self.ftl.asks_for_blocks() {
+            self.unit_of(view, block.first(self.pages_per_block))
+        } else {
+            0
         };
-        self.write_to(unit, pages, padded, &|lpn| view.home(lpn).map(|unit| unit.0));
+        self.write_to((block, unit), pages, padded, |lpn| view.home(lpn).map(|unit| unit.0));
     }
 
     /// The same where nothing is shown of the drive: each block lies where its number says.
     pub fn write_blind(&mut self, pages: &[Evicted], padded: bool) {
         let block = pages[0].lpn.block(self.pages_per_block);
-        self.write_to(block.0 % self.units.count(), pages, padded, &|_| None);
+        self.write_to((block, block.0 % self.units.count()), pages, padded, |_| None);
     }
 
     fn write_to(
         &mut self,
-        unit: u32,
+        (block, unit): (LogicalBlock, u32),
         pages: &[Evicted],
         padded: bool,
-        home: &dyn Fn(Lpn) -> Option<u32>,
+        home: impl Fn(Lpn) -> Option<u32>,
     ) {
-        let block = pages[0].lpn.block(self.pages_per_block);
         self.touched = true;
-        let mut all = block.range(self.pages_per_block);
-        all.end = all.end.min(Lpn(self.pages));
-        let (mut from, mut last) = (u64::MAX, 0);
-        let mut one = |end: u64| {
-            from = from.min(end);
+        let (mut first, mut last) = (u64::MAX, 0);
+        let one = |end: u64| {
+            first = first.min(end);
             last = last.max(end);
         };
         if padded {
+            let mut all = block.range(self.pages_per_block);
+            all.end = all.end.min(Lpn(self.pages));
             for _ in pages.len() as u32..all.end - all.start {
                 self.units.read(unit);
             }
-            self.ftl.write(&mut self.units, unit, block, Lpn::each(all), home, &mut one);
+            self.ftl.write(&mut self.units, unit, block, Lpn::each(all), home, one);
         } else {
             let pages = pages.iter().map(|page| page.lpn);
-            self.ftl.write(&mut self.units, unit, block, pages, home, &mut one);
+            self.ftl.write(&mut self.units, unit, block, pages, home, one);
         }
-        let pages = pages.len() as u32;
-        self.flights.push(Flight::new(from, last, pages));
-        self.left += u64::from(pages);
+        self.stored.add(first, last, pages.len() as u32);
+        self.left += pages.len() as u64;
     }
 
     /// What all requests have cost so far: the time that they took, in ns.
@@ -317,11 +255,20 @@ impl Model {
             Ftl::SharedLogs(logs) => logs.bytes(),
             Ftl::Superblocks(map) => map.bytes(),
         };
-        ftl + self.units.free.len() * 8 + self.flights.capacity() * size_of::<Flight>()
+        ftl + self.units.free.len() * 8 + self.stored.bytes()
     }
 }
 
 impl Ftl {
+    /// Whether it matters where a block lies.
+    fn asks_for_blocks(&self) -> bool {
+        match self {
+            Self::Turns(_) | Self::Superblocks(_) => false,
+            Self::Pages(map) => map.by_block(),
+            Self::Plain | Self::OwnLogs(_) | Self::SharedLogs(_) => true,
+        }
+    }
+
     /// Writes pages of a block, upwards; says when each is stored.
     fn write(
         &mut self,
@@ -329,8 +276,8 @@ impl Ftl {
         unit: u32,
         block: LogicalBlock,
         pages: impl ExactSizeIterator<Item = Lpn> + Clone,
-        home: &dyn Fn(Lpn) -> Option<u32>,
-        stored: &mut dyn FnMut(u64),
+        home: impl Fn(Lpn) -> Option<u32>,
+        mut stored: impl FnMut(u64),
     ) {
         match self {
             Self::Plain => pages.for_each(|_| stored(units.program(unit, 1))),

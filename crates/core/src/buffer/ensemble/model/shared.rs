@@ -39,7 +39,7 @@ impl SharedLogs {
         units: &mut Units,
         unit: u32,
         pages: impl Iterator<Item = Lpn>,
-        stored: &mut dyn FnMut(u64),
+        mut stored: impl FnMut(u64),
     ) {
         for lpn in pages {
             let (block, offset) =
