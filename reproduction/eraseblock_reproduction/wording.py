@@ -186,7 +186,7 @@ def _span(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
 
 
 def _half(finding: Finding, scale: float, *, huge: bool = False) -> str:
-    """Half of the interval; none where it is what rounding of sums makes. Rounded where the mean is: `huge`."""
+    """Half of the interval, rounded where a `huge` mean is; none where it is what rounding of sums makes."""
     if finding.ours is None or finding.ours.half is None:
         return ""
     half = finding.ours.half
