@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from eraseblock_reproduction import wording
-from eraseblock_reproduction.data import Claim, Figure, Paper
-from eraseblock_reproduction.finding import VERDICTS, Finding
+from eraseblock_reproduction.data import RESULT, Claim, Figure, Paper
+from eraseblock_reproduction.finding import CONTRADICTS, UNDECIDED, VERDICTS, Finding
 from eraseblock_reproduction.plan import FigurePlan, Plan
 from eraseblock_reproduction.selection import Run, select
 from eraseblock_reproduction.sensitivity import Sensitivity
 from eraseblock_reproduction.verdicts import judge
 from eraseblock_reproduction.workloads import Source
+
+# What is said of a result of which nobody tried what its verdict hangs on.
+NOT_TRIED = "none run"
 
 
 @dataclass(frozen=True)
@@ -151,10 +154,13 @@ class PaperAnswer:
         ]
 
     def robust(self, answer: Answer) -> str:
-        """How many of how many choices keep a verdict; empty where that was not tried."""
-        tried = None if self.study is None else self.study.claims.get(answer.claim.id)
-        if tried is None or not tried.choices:
+        """How many of how many choices keep a verdict; empty where nothing was tried, or nothing decides."""
+        if self.study is None:
             return ""
+        tried = self.study.claims.get(answer.claim.id)
+        if tried is None or not tried.choices:
+            decided = answer.finding.verdict not in (UNDECIDED, CONTRADICTS)
+            return NOT_TRIED if decided and answer.claim.shows == RESULT else ""
         # With one seed a verdict may be another one: what is kept is that.
         of = "" if tried.verdict == answer.finding.verdict else f" (as {tried.verdict})"
         return f"{tried.robust}{of}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from eraseblock_reproduction import grading
@@ -162,7 +163,8 @@ def _figure(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
         return f"{left} {_between(point.left, point.right)} {right}"
     if claim.kind == "order":
         scale = 400 / (2 - finding.ours.mean) ** 2 if finding.ours.mean < 2 else 0
-        text = f"{signed(finding.ours.mean)}{_half(finding, scale)}"
+        huge = _percent(finding.ours.mean) >= _HUGE
+        text = f"{signed(finding.ours.mean)}{_half(finding, scale, huge=huge)}"
         return text if _are_same(finding.effects) else f"{text}, {_span(claim, quantity, finding)}"
     share = quantity is not None and quantity.is_share
     bounds = grading.limits(claim, share=share)
@@ -183,13 +185,14 @@ def _span(claim: Claim, quantity: Quantity | None, finding: Finding) -> str:
     return f"{least.removesuffix(f' {unit}')} to {most}"
 
 
-def _half(finding: Finding, scale: float) -> str:
-    """Half of the interval; none where it is what rounding of sums makes."""
+def _half(finding: Finding, scale: float, *, huge: bool = False) -> str:
+    """Half of the interval, rounded where a `huge` mean is; none where it is what rounding of sums makes."""
     if finding.ours is None or finding.ours.half is None:
         return ""
     half = finding.ours.half
     shown = half > _SAME * max(1.0, abs(finding.ours.mean))
-    return f" ± {number(half * scale, digits=2)}" if shown else ""
+    told = float(f"{half * scale:.2g}") if huge else half * scale
+    return f" ± {number(told, digits=2)}" if shown else ""
 
 
 def _scale(claim: Claim, quantity: Quantity | None) -> float:
@@ -286,11 +289,16 @@ def signed(effect: float) -> str:
     """How much more the left side is than the right one; `effect` is relative to the mean of both."""
     if effect >= 2:
         return "+∞ %"
-    percent = 100 * ((2 + effect) / (2 - effect) - 1)
+    percent = _percent(effect)
     if percent >= _HUGE:
         return f"+{float(f'{percent:.{_DIGITS}g}'):,.0f} %"
     # Nearly nothing left is more than nothing left.
     return f"{'' if percent < 0 else '+'}{number(percent, bounds=[-100])} %"
+
+
+def _percent(effect: float) -> float:
+    """An effect that is relative to the mean of both sides, relative to the right one."""
+    return 100 * ((2 + effect) / (2 - effect) - 1) if effect < 2 else math.inf
 
 
 def _between(left: float, right: float | None) -> str:

@@ -97,6 +97,15 @@ def test_what_a_claim_shows_is_told_by_what_it_is_about() -> None:
     assert shown["fig3-read"] == CONSTRUCTION
 
 
+def test_a_result_that_no_study_tried_says_so_and_one_that_nothing_decides_says_nothing() -> None:
+    open_ = made("open", waits=["rain"], **LESS)
+    example = made("example", "exact", EXAMPLE, left=A, value=1)
+    paper = answered(ORDER, made("again", follows="order", **LESS), open_, example, study=STUDY)
+    assert [paper.robust(one) for one in paper.answers] == ["3 of 4", "none run", "", ""]
+    robust = [one["robust"] for one in csv.DictReader(claims_csv(paper).splitlines())]
+    assert robust == ["3 of 4", "none run", "", ""]
+
+
 def test_the_first_screen_says_whether_it_holds_and_how_robustly() -> None:
     head = "| [order](#order) | order is so | < | 1 < 2 | reproduced |"
     assert f"{head} none run |" in paper_page(answered(ORDER), [], MADE)

@@ -383,6 +383,19 @@ def test_what_the_seeds_leave_open_is_told() -> None:
     assert said([*seeds, *more]).endswith("holds at 1 of 2, not at 1 MiB; seeds leave 1 open")
 
 
+def test_half_of_an_interval_has_no_more_digits_than_a_huge_mean() -> None:
+    made = claim("order", left=A, right=B, relation="more")
+
+    def said(times: tuple[float, ...]) -> str:
+        runs = [run("a", size, seed, time=time) for size in SIZES[:2] for seed, time in enumerate(times)]
+        runs += [run("b", size, seed, time=1) for size in SIZES[:2] for seed in range(len(times))]
+        return wording.ours(PAPER, made, judge(PAPER, FIGURE, made, runs)).partition(";")[0]
+
+    assert said((8230, 8360, 8501)) == "+836,000 % ± 34,000"
+    # A mean that is shown in full has its interval in full, too.
+    assert said((80, 90, 101)) == "+8,853 % ± 2,590"
+
+
 def test_one_point_that_decides_has_no_span() -> None:
     made = claim("order", left=A, right=B, relation="less")
     runs = [*pair(5, 10), run("a", "2 MiB", trusted=False, time=20), run("b", "2 MiB", time=10)]

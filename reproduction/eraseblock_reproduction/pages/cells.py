@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eraseblock_reproduction import wording
-from eraseblock_reproduction.answers import Answer, PaperAnswer
+from eraseblock_reproduction.answers import NOT_TRIED, Answer, PaperAnswer
 from eraseblock_reproduction.data import NEEDS
 from eraseblock_reproduction.finding import DIRECTION, PARTLY, REPRODUCED
 from eraseblock_reproduction.headline import tally
 
-NOT_TRIED = "none run"
 # Of a reason so much is shown.
 _LONG = 110
 
