@@ -422,10 +422,7 @@ impl Backend {
 
     #[inline]
     fn nothing_comes_between(&self, observers: &Observers) -> bool {
-        self.plan.is_empty()
-            && self.plan.is_empty()
-            && !observers.hear_of_plans()
-            && self.engine.stored().is_none()
+        self.plan.is_empty() && !observers.hear_of_plans() && self.engine.stored().is_none()
     }
 
     /// What comes next in the plan does not go on with the last read.

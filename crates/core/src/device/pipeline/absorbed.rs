@@ -69,6 +69,7 @@ impl Device {
             at += absorbed;
             *taken += absorbed;
             if absorbed < quiet && absorbed == together.len() {
+                // A write with which collection begins: the buffer has not been asked yet.
                 *taken += 1;
                 self.serve_plainly(&requests[at], spans[at])?;
                 at += 1;

@@ -35,9 +35,10 @@
 //! (`merge_timing`). Whether a request waits for the erases of the merges that it causes
 //! (`merge_erase`: it does not). A victim that holds the last word on the page which needs room, be
 //! it trimmed or not, stays until that is written: where no erased block can be taken yet, the
-//! write waits for an erase. RW blocks are taken from the units in turn. On chips that program upwards only, a slot
-//! below the data block's last page counts as taken. A run with nothing to copy finishes as a
-//! switch, and one with a trimmed page whose tombstone lies elsewhere as a full merge.
+//! write waits for an erase. RW blocks are taken from the units in turn. On chips that program
+//! upwards only, a slot below the data block's last page counts as taken. A run with nothing to
+//! copy finishes as a switch, and one with a trimmed page whose tombstone lies elsewhere as a full
+//! merge.
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes it to RW,
