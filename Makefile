@@ -42,11 +42,11 @@ demo: $(EXTENSION) ## Replay a recorded workload against every buffer: a table, 
 	$(BIN)/eraseblock compare $(WORKLOAD) --device hbm-2010 --buffers all --buffer-size 1MiB,4MiB,16MiB,64MiB \
 	    --set 'name="demo"' --set buffer.battery=true --set host.speedup=0.2 -o $(DEMO)
 
-# Rust and Python at the same time: both have long builds and tests that leave a processor idle. Python stays in the foreground,
-# since some of its tests are about Ctrl-C, which a shell's background ignores; what Rust's say follows. Python's tests run one
-# after the other and end last: they come first where there are few processors, and Rust's take what is left. Where both sides
-# compile in one folder, the extension comes first, too: cargo would let it wait for the lints. The gate compiles in a folder of
-# its own, the engine in one piece on one processor: it takes what installing and building leave idle.
+# Rust and Python at the same time: both have long builds and tests that leave a processor idle. Python stays in the foreground;
+# what Rust's say follows. Python's tests run one after the other and end last: they come first where there are few processors,
+# and Rust's take what is left. Where both sides compile in one folder, the extension comes first, too: cargo would let it wait
+# for the lints. The gate compiles in a folder of its own, the engine in one piece on one processor: it takes what installing and
+# building leave idle.
 test: ## Lint, then all tests
 	@gate_said=$$(mktemp); rust_said=$$(mktemp); gate=; rust=; \
 	trap 'kill $$gate $$rust 2>/dev/null || true; rm -f "$$gate_said" "$$rust_said"' EXIT; \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -52,6 +53,12 @@ read_share = 0.3
 Run = subprocess.CompletedProcess[str]
 Cli = Callable[..., Run]
 _STREAMS = ("stdout", "stderr")
+
+
+def pytest_configure() -> None:
+    """Lets Ctrl-C through where a shell's background ignores it: tests send it, and would wait for ever."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
