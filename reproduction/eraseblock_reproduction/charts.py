@@ -265,8 +265,8 @@ def effects_of(answers: Sequence[Answer], *, by_id: bool = False) -> list[Chart]
     values = []
     for answer in answers:
         claim, figure = answer.claim, answer.finding.ours
-        # What no run decides is no effect of ours.
-        if answer.finding.verdict == UNDECIDED:
+        # What no run decides is no effect of ours, and a number that is our reading none of the paper's.
+        if answer.finding.verdict == UNDECIDED or claim.table.get("our_bound"):
             continue
         quantity = answer.paper.quantities[claim.quantity] if claim.quantity else None
         in_percent = claim.kind != "difference" or quantity is None or quantity.unit is None

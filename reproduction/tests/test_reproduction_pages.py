@@ -246,11 +246,12 @@ def test_a_picture_of_effects_has_what_is_stated_beside_ours() -> None:
         made("times", "ratio", value=3, **sides),
         made("more", "increase", value=0.8, **sides),
         made("open", "increase", left={"buffer.scheme": "c"}, right=A, value=0.5),
+        made("read", "ratio", value=1, our_bound=True, **sides),
         runs=runs,
     )
     [chart] = effects_of(paper.answers, by_id=True)
     drawn = {(one["claim"], one["kind"]): one for one in chart.spec["data"]["values"]}
-    # Three times as much is 200 % more; what no run decides is not drawn.
+    # Three times as much is 200 % more; what no run decides is not drawn, nor is a reading beside printed numbers.
     assert {key: round(one["x"]) for key, one in drawn.items()} == {
         ("times", "here"): 100,
         ("times", "the paper"): 200,
