@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import random
 import struct
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "workloads"
+# As many as each stream has; the numbers of its pages are below that.
+ACCESSES = 100_000
 
 
-def zipf(accesses: int = 100_000, pages: int = 20_000, theta: float = 0.9) -> list[int]:
+def zipf(accesses: int = ACCESSES, pages: int = 20_000, theta: float = 0.9) -> list[int]:
     """Independent reads, Zipf-distributed, the popular pages scattered."""
     source = random.Random(1)
     names = list(range(pages))
@@ -22,7 +24,7 @@ def zipf(accesses: int = 100_000, pages: int = 20_000, theta: float = 0.9) -> li
     return source.choices(names, cum_weights=weights, k=accesses)
 
 
-def recorded(spc: Path, accesses: int = 100_000) -> list[int]:
+def recorded(spc: Path, accesses: int = ACCESSES) -> list[int]:
     """The last pages of 2 KiB that a recorded workload touches, in order, numbered as they come up."""
     pages: list[int] = []
     for line in spc.read_text().splitlines():
@@ -111,8 +113,8 @@ class WTinyLfu:
         self.window: OrderedDict[int, None] = OrderedDict()
         self.probation: OrderedDict[int, None] = OrderedDict()
         self.protected: OrderedDict[int, None] = OrderedDict()
-        self.counts: Counter[int] = Counter()
         self.counters = math.ceil(-math.log(0.001) / 0.480453013918201 * self.main_size)
+        self.counts = [0] * (self.counters if rules.sketch else ACCESSES)
         self.known: dict[int, list[int]] = {}
         self.seen = 0
 
@@ -143,18 +145,20 @@ class WTinyLfu:
         return self.known[page]
 
     def _estimate(self, page: int) -> int:
-        return min(self.counts[place] for place in self._places(page))
+        return min([self.counts[place] for place in self._places(page)])
 
     def _count(self, page: int) -> None:
+        counts, most = self.counts, self.rules.most
         for place in self._places(page):
-            self.counts[place] = min(self.counts[place] + 1, self.rules.most)
+            if counts[place] < most:
+                counts[place] += 1
 
     def _age(self) -> None:
         self.seen += 1
         size = self.main_size if self.rules.only_main_hits else self.capacity
         if self.seen >= self.rules.sample * size:
             self.seen = 0 if self.rules.only_main_hits else self.seen // 2
-            self.counts = Counter({page: count // 2 for page, count in self.counts.items() if count > 1})
+            self.counts = [count // 2 for count in self.counts]
 
     def _promote(self, page: int) -> None:
         self.probation.pop(page, None)
