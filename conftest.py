@@ -170,11 +170,17 @@ def results_folder(records: list[Record], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[webdriver.Chrome]:
-    """A headless browser without a network, shared by all tests: to start one takes longer than most do."""
+    """A headless browser without a network, shared by all tests: to start one takes longer than most do.
+
+    What pages do while nothing else happens is left out, unless their address has `?idle`: to draw plots that nobody
+    looks at takes as long as all else.
+    """
     # Few tests need it, and its library takes long to import.
     from time_report import open_browser
 
     driver = open_browser()
+    busy = "if (location.search !== '?idle') window.requestIdleCallback = () => 0"
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": busy})
     try:
         yield driver
     finally:

@@ -94,6 +94,13 @@ def test_each_panel_has_every_plot(browser: webdriver.Chrome) -> None:
     assert (len(lines), len(points)) == (5, 12)
 
 
+def test_plots_out_of_sight_are_drawn_while_nothing_else_happens(
+    chromium: webdriver.Chrome, results_folder: Path
+) -> None:
+    open_report(chromium, results_folder / "report.html", "?idle")
+    until(lambda: len(every(chromium, "#panels .plot svg")) == 16)
+
+
 def test_pointing_at_a_plot_tells_the_run_and_its_figure(
     browser: webdriver.Chrome, records: list[Record]
 ) -> None:
