@@ -265,16 +265,18 @@ def effects_of(answers: Sequence[Answer], *, by_id: bool = False) -> list[Chart]
     values = []
     for answer in answers:
         claim, figure = answer.claim, answer.finding.ours
-        # What no run decides is no effect of ours, and a number that is our reading none of the paper's.
-        if answer.finding.verdict == UNDECIDED or claim.table.get("our_bound"):
+        # What no run decides is no effect of ours.
+        if answer.finding.verdict == UNDECIDED:
             continue
         quantity = answer.paper.quantities[claim.quantity] if claim.quantity else None
         in_percent = claim.kind != "difference" or quantity is None or quantity.unit is None
         if claim.kind not in _EFFECTS or figure is None or not in_percent:
             continue
         name = claim.id if by_id else f"{claim.says} ({claim.part})" if claim.part else claim.says
-        # An effect is what a ratio has more or less than 1.
+        # An effect is what a ratio has more or less than 1. One that is our reading is none of the paper's.
         neutral = grading.neutral_of(claim)
+        if claim.table.get("our_bound") and claim.table["value"] != neutral:
+            continue
         datum = {
             "claim": name,
             "verdict": answer.finding.verdict,

@@ -246,7 +246,7 @@ def test_a_picture_of_effects_has_what_is_stated_beside_ours() -> None:
         made("times", "ratio", value=3, **sides),
         made("more", "increase", value=0.8, **sides),
         made("open", "increase", left={"buffer.scheme": "c"}, right=A, value=0.5),
-        made("read", "ratio", value=1, our_bound=True, **sides),
+        made("read", "ratio", value=4, our_bound=True, **sides),
         runs=runs,
     )
     [chart] = effects_of(paper.answers, by_id=True)
