@@ -97,8 +97,9 @@ def test_each_panel_has_every_plot(browser: webdriver.Chrome) -> None:
 def test_plots_out_of_sight_are_drawn_while_nothing_else_happens(
     chromium: webdriver.Chrome, results_folder: Path
 ) -> None:
+    look(chromium)
     open_report(chromium, results_folder / "report.html", "?idle")
-    until(lambda: len(every(chromium, "#panels .plot svg")) == 16)
+    until(lambda: len(every(chromium, "#panels .plot:has(svg)")) == 16)
 
 
 def test_pointing_at_a_plot_tells_the_run_and_its_figure(
@@ -313,7 +314,8 @@ def test_a_course_of_a_single_step_is_drawn(
     page = tmp_path / "report.html"
     page.write_text(build_page([record]), encoding="utf-8")
     look(chromium)
-    open_report(chromium, page)
+    # The plot is far below the window.
+    open_report(chromium, page, "?idle")
     line = "return document.querySelector('#series-hits .mark-line path')?.getBBox().width ?? 0"
     until(lambda: chromium.execute_script(line) > 50)
 
