@@ -172,8 +172,8 @@ def results_folder(records: list[Record], tmp_path_factory: pytest.TempPathFacto
 def chromium() -> Iterator[webdriver.Chrome]:
     """A headless browser without a network, shared by all tests: to start one takes longer than most do.
 
-    What pages do while nothing else happens is left out, unless their address has `?idle`: to draw plots that nobody
-    looks at takes as long as all else.
+    What pages do while nothing else happens is left out, unless their address has `?idle`: to draw plots
+    that nobody looks at takes as long as all else.
     """
     # Few tests need it, and its library takes long to import.
     from time_report import open_browser

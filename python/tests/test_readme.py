@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -10,6 +11,12 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, Cli
+from rich.console import Console
+
+from eraseblock.results.store import read_records
+from eraseblock.results.view import rows_of
+from eraseblock.terminal.sheets import print_sheets
+from eraseblock.terminal.showing import Showing
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -26,19 +33,16 @@ def test_the_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     arguments[arguments.index("-o") + 1] = str(tmp_path)
     # As wide as it is on a pipe, whatever the terminal of the test.
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-
-    def run(**width: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [COMMAND, *arguments],
-            cwd=ROOT,
-            env={**environment, **width},
-            text=True,
-            capture_output=True,
-            timeout=600,
-            check=True,
-        )
-
-    printed = [line.rstrip() for line in run().stdout.splitlines()]
+    run = subprocess.run(
+        [COMMAND, *arguments],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        capture_output=True,
+        timeout=600,
+        check=True,
+    )
+    printed = [line.rstrip() for line in run.stdout.splitlines()]
     # The README shows some of the sizes; the last line of both names the folder of the report.
     rows = [line for line in shown[1].splitlines()[:-1] if line]
     left = iter(printed)
@@ -46,8 +50,16 @@ def test_the_demo_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     assert sum(" ms" in row or " us" in row for row in rows) >= 8
     assert any(row.startswith("  In short: ") for row in rows)
     # All of it, the answer included, is seen without scrolling.
-    assert len(run(COLUMNS="120").stdout.splitlines()) <= 47
-    assert len(run(COLUMNS="80").stdout.splitlines()) <= 55
+    records = rows_of(read_records(tmp_path))
+
+    def sheets(width: int) -> list[str]:
+        text = io.StringIO()
+        print_sheets(Console(highlight=False, width=width, file=text), records, Showing())
+        return [line.rstrip() for line in text.getvalue().splitlines()]
+
+    assert sheets(100) == printed[:-1]
+    assert len(sheets(120)) < 47
+    assert len(sheets(80)) < 55
 
 
 def test_the_readme_is_short() -> None:
