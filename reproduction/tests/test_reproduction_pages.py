@@ -251,7 +251,7 @@ def test_a_picture_of_effects_has_what_is_stated_beside_ours() -> None:
     )
     [chart] = effects_of(paper.answers, by_id=True)
     drawn = {(one["claim"], one["kind"]): one for one in chart.spec["data"]["values"]}
-    # Three times as much is 200 % more. What no run decides is not drawn, nor is a reading as if it was printed.
+    # Three times as much is 200 % more. What no run decides is not drawn, nor is a reading as if printed.
     assert {key: round(one["x"]) for key, one in drawn.items()} == {
         ("times", "here"): 100,
         ("times", "the paper"): 200,
