@@ -157,6 +157,66 @@ fn following_keeps_that_on_random_requests() {
     }
 }
 
+/// Copying what the leader decided, where the buffer is in step with it, is what following comes to;
+/// and after a change of leader the buffer falls in step again.
+#[test]
+fn a_copy_is_what_following_would_be() {
+    let shape = Shape { capacity: 16, pages_per_block: 4, logical_pages: 48 };
+    let names = ["lru", "cold-groups", "cave", "gb", "clc", "bplru", "s3-fifo", "bpac", "fab"];
+    for (a, b) in (0..names.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
+        let mut dice = Dice((a * 16 + b) as u64);
+        let mut experts = [names[a], names[b]]
+            .map(|name| BufferConfig::by_name(name).unwrap().build(shape).unwrap());
+        let mut outs = [Outcome::default(), Outcome::default()];
+        let (mut follows, mut copies) = (Held::new(shape), Held::new(shape));
+        let (mut leader, mut copied) = (0, [0, 0]);
+        follows.lead(&*experts[0]);
+        copies.lead(&*experts[0]);
+        for request in 0..3_000 {
+            if request % 500 == 499 {
+                leader ^= 1;
+                follows.lead(&*experts[leader]);
+                copies.lead(&*experts[leader]);
+            }
+            outs.iter_mut().for_each(Outcome::clear);
+            let (mut expected, mut found) = (Outcome::default(), Outcome::default());
+            let span = span(&mut dice, shape, request);
+            let kind = dice.roll(40);
+            for (expert, out) in experts.iter_mut().zip(&mut outs) {
+                match kind {
+                    0 => expert.trim(span.first, span.count),
+                    1 => expert.flush(out),
+                    2 => expert.flush_pages(span.first, span.count, out),
+                    _ => expert.access(&span, &Idle, out),
+                }
+            }
+            let (expert, theirs) = (&*experts[leader], &outs[leader]);
+            for (held, out) in [(&mut follows, &mut expected), (&mut copies, &mut found)] {
+                match kind {
+                    0 => held.trim(span.first, span.count),
+                    1 => held.flush(expert, theirs, out),
+                    2 => held.force((span.first, span.count), expert, theirs, out),
+                    _ => {}
+                }
+            }
+            if kind > 2 {
+                follows.follow(&span, theirs, expert.len(), &mut expected);
+                if copies.copy(&span, theirs) {
+                    found = theirs.clone();
+                    copied[usize::from(request > 500)] += 1;
+                } else {
+                    copies.follow(&span, theirs, expert.len(), &mut found);
+                }
+            }
+            let which = format!("{} and {}, request {request}: {span:?}", names[a], names[b]);
+            assert_eq!(found, expected, "{which}");
+            assert!(copies.oldest_first().eq(follows.oldest_first()), "{which}");
+            copies.check(expert).unwrap();
+        }
+        assert!(copied[0] > 100 && copied[1] > 100, "{} and {}: {copied:?}", names[a], names[b]);
+    }
+}
+
 /// Cost of the choice, changes among it, over these costs of each turn, without caution or a
 /// window; the mean over seeds.
 fn chosen(turns: &[Vec<u64>], margin: f64, seeds: u64) -> (f64, f64) {

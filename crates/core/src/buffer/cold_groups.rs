@@ -338,7 +338,12 @@ impl ColdGroups {
     ) {
         let whole = self.maps_pages == Some(false);
         let start = out.pages.len();
+        // There are no others behind the last cold one.
+        let mut left = if whole { u32::MAX } else { self.groups.size(block.0) };
         for lpn in self.range(block) {
+            if left == 0 {
+                break;
+            }
             if let Some(slot) = self.pages.find(lpn)
                 && self.pages.get(slot).dirty
                 && (whole || self.window.contains(slot))
@@ -346,6 +351,7 @@ impl ColdGroups {
                 self.unlink(slot);
                 out.pages.push(self.pages.remove(slot));
                 self.remember(lpn);
+                left -= 1;
             }
         }
         let pages = (out.pages.len() - start) as u32;

@@ -203,6 +203,14 @@ impl Outcome {
         }
     }
 
+    /// Exchanges answers and what leaves with another outcome, but neither notes nor who watches.
+    #[inline]
+    pub fn swap_decisions(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.answers, &mut other.answers);
+        std::mem::swap(&mut self.evictions, &mut other.evictions);
+        std::mem::swap(&mut self.pages, &mut other.pages);
+    }
+
     /// Notes a decision about `pages`, if somebody watches.
     #[inline]
     pub fn note(

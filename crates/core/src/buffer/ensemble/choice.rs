@@ -8,15 +8,21 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
+/// What an expert has cost.
+#[derive(Debug)]
+struct Tally {
+    /// Beyond what the best one has cost, in ns.
+    beyond: f64,
+    /// In all at the last turn.
+    told: u64,
+    /// In ns; may be below zero.
+    handicap: f64,
+}
+
 /// What experts have cost, and who leads.
 #[derive(Debug)]
 pub struct Choice {
-    /// Of each expert, beyond what the best one has cost, in ns.
-    beyond: Vec<f64>,
-    /// Total of each at the last turn.
-    told: Vec<u64>,
-    /// Handicap of each, in ns; may be below zero.
-    handicaps: Vec<f64>,
+    experts: Vec<Tally>,
     /// What the best has cost.
     best: f64,
     /// When what is beyond the best is halved next, by that.
@@ -37,15 +43,13 @@ impl Choice {
         seed: u64,
     ) -> Self {
         let mut draws = Pcg64Mcg::seed_from_u64(seed);
-        let handicap = |n: usize| {
+        let mut handicap = |n: usize| {
             let drawn = -libm::log(1.0 - draws.random::<f64>());
             patience * price * if n == 0 { -drawn } else { HEAD_START - drawn }
         };
-        let handicaps = (0..experts).map(handicap).collect();
+        let tally = |n| Tally { beyond: 0.0, told: 0, handicap: handicap(n) };
         let mut choice = Self {
-            beyond: vec![0.0; experts],
-            told: vec![0; experts],
-            handicaps,
+            experts: (0..experts).map(tally).collect(),
             best: 0.0,
             halved: window * price,
             window: window * price,
@@ -64,26 +68,25 @@ impl Choice {
     /// What each expert has cost in all by now; who leads from now on.
     pub fn turn(&mut self, totals: impl Iterator<Item = u64>) -> usize {
         let mut changed = false;
-        let experts = self.beyond.iter_mut().zip(&mut self.told).zip(totals).enumerate();
-        for (n, ((beyond, told), total)) in experts {
-            if total == *told {
-                continue;
+        let mut least = f64::INFINITY;
+        for (n, (one, total)) in self.experts.iter_mut().zip(totals).enumerate() {
+            if total != one.told {
+                let cost = (total - one.told) as f64;
+                one.beyond += if n == 0 { cost } else { cost * (1.0 + self.caution) };
+                one.told = total;
+                changed = true;
             }
-            let cost = (total - *told) as f64;
-            *beyond += if n == 0 { cost } else { cost * (1.0 + self.caution) };
-            *told = total;
-            changed = true;
+            least = least.min(one.beyond);
         }
         if !changed {
             return self.leader;
         }
-        let least = self.beyond.iter().copied().fold(f64::INFINITY, f64::min);
         if least > 0.0 {
             self.best += least;
-            self.beyond.iter_mut().for_each(|beyond| *beyond -= least);
+            self.experts.iter_mut().for_each(|one| one.beyond -= least);
             if self.best >= self.halved {
                 self.halved = self.best + self.window;
-                self.beyond.iter_mut().for_each(|beyond| *beyond /= 2.0);
+                self.experts.iter_mut().for_each(|one| one.beyond /= 2.0);
             }
         }
         self.leader = self.least();
@@ -91,13 +94,14 @@ impl Choice {
     }
 
     fn least(&self) -> usize {
-        let score = |n: usize| self.beyond[n] + self.handicaps[n];
-        (0..self.beyond.len()).fold(0, |best, n| if score(n) < score(best) { n } else { best })
+        let scores = self.experts.iter().map(|one| one.beyond + one.handicap).enumerate();
+        let lower = |best: (usize, f64), one: (usize, f64)| if one.1 < best.1 { one } else { best };
+        scores.reduce(lower).map_or(0, |(n, _)| n)
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.beyond.capacity() * 8 + self.told.capacity() * 8 + self.handicaps.capacity() * 8
+        self.experts.capacity() * size_of::<Tally>()
     }
 }
 

@@ -54,6 +54,11 @@ impl Expert {
         &self.out
     }
 
+    /// Both of these.
+    pub fn decided(&mut self) -> (&dyn Buffer, &mut Outcome) {
+        (&*self.buffer, &mut self.out)
+    }
+
     /// A request begins; what those before it have cost.
     pub fn begin(&mut self) -> u64 {
         let Some(model) = &mut self.model else { return 0 };
@@ -71,7 +76,8 @@ impl Expert {
                 model.write(view, self.out.pages_of(eviction), eviction.action.pads());
             }
         }
-        for (lpn, answer) in span.pages().zip(&self.out.answers) {
+        for (at, answer) in self.out.answers.iter().enumerate() {
+            let lpn = span.first + at as u32;
             match answer {
                 Answer::Bypass if span.write => {
                     model.write(view, &[Evicted { lpn, dirty: true }], false);

@@ -3,6 +3,9 @@
 //! Each held page is *kept*, because the leader holds it too, or a *stray*, because it does not.
 //! What the leader lets go leaves at once, in the same company. Strays leave when there is no room,
 //! the one first that has been one for longest, with the other strays of its block.
+//!
+//! While both hold the same pages, and each is dirty in both or in neither, the buffer is *in step*:
+//! what the leader decides is what the buffer does, and is copied.
 
 use crate::buffer::kit::pages::PageTable;
 use crate::buffer::{
@@ -27,6 +30,10 @@ pub struct Held {
     /// The one that leaves first in front.
     strays: List,
     stray: Bits,
+    /// Pages that may be dirty here and clean with the leader, or the other way round.
+    doubtful: Bits,
+    doubts: u32,
+    in_step: bool,
 }
 
 impl Held {
@@ -41,12 +48,65 @@ impl Held {
             kept: List::default(),
             strays: List::default(),
             stray: Bits::new(slots),
+            doubtful: Bits::new(slots),
+            doubts: 0,
+            in_step: false,
         }
     }
 
     /// The pages held, by slot.
     pub fn table(&self) -> &PageTable {
         &self.pages
+    }
+
+    /// Serves a span just as the leader has, if that is what [`Self::follow`] would do; else does
+    /// nothing. What the leader decided is the buffer's decision then.
+    pub fn copy(&mut self, span: &Span, leader: &Outcome) -> bool {
+        // Some schemes make room only after they have taken a page in.
+        let is_plain = |one: &Eviction| {
+            let mut pages = leader.pages_of(one).iter();
+            one.before == 0 && (one.action == Action::Drop || pages.any(|page| page.dirty))
+        };
+        if !self.in_step
+            || !leader.evictions.iter().all(is_plain)
+            || leader.answers.contains(&Answer::Bypass)
+        {
+            return false;
+        }
+        for eviction in &leader.evictions {
+            self.leave_alike(eviction, leader);
+        }
+        for (at, answer) in leader.answers.iter().enumerate() {
+            let lpn = span.first + at as u32;
+            match self.pages.find(lpn) {
+                Some(slot) if *answer == Answer::Hit => {
+                    if span.write {
+                        self.pages.set_dirty(slot, true);
+                    }
+                    self.kept.touch(&mut self.links, slot);
+                }
+                _ => {
+                    let slot = self.pages.insert(lpn, span.write);
+                    self.kept.push_front(&mut self.links, slot);
+                }
+            }
+        }
+        true
+    }
+
+    /// An eviction of the leader is the buffer's, too.
+    #[inline]
+    fn leave_alike(&mut self, eviction: &Eviction, leader: &Outcome) {
+        for page in leader.pages_of(eviction) {
+            if let Some(slot) = self.pages.find(page.lpn) {
+                if eviction.action == Action::WriteBack {
+                    self.pages.set_dirty(slot, false);
+                } else {
+                    self.kept.remove(&mut self.links, slot);
+                    self.pages.remove(slot);
+                }
+            }
+        }
     }
 
     /// Serves a span after the leader has, which did so much and holds `theirs` pages now. Who
@@ -57,11 +117,14 @@ impl Held {
             while let Some(eviction) = leaving.next_if(|one| one.before as usize <= at) {
                 self.leave(eviction, leader, out);
             }
-            let bypasses = answer == Answer::Bypass;
+            let (bypasses, is_hit) = (answer == Answer::Bypass, answer == Answer::Hit);
             let answer = match self.pages.find(lpn) {
                 Some(slot) => {
                     if span.write {
                         self.pages.set_dirty(slot, true);
+                        self.be_sure(slot);
+                    } else if !is_hit {
+                        self.doubt(slot);
                     }
                     if !bypasses {
                         self.unlink(slot);
@@ -77,6 +140,9 @@ impl Held {
                     }
                     let slot = self.pages.insert(lpn, span.write);
                     self.kept.push_front(&mut self.links, slot);
+                    if is_hit && !span.write {
+                        self.doubt(slot);
+                    }
                     if span.write { Answer::Insert } else { Answer::Fill }
                 }
             };
@@ -85,6 +151,20 @@ impl Held {
         for eviction in leaving {
             self.leave(eviction, leader, out);
         }
+        self.fall_in_step(theirs);
+    }
+
+    /// The leader holds so many pages: all kept ones, and others if it holds more.
+    fn fall_in_step(&mut self, theirs: u32) {
+        self.in_step = self.strays.is_empty() && self.doubts == 0 && self.pages.len() == theirs;
+    }
+
+    fn doubt(&mut self, slot: u32) {
+        self.doubts += u32::from(self.doubtful.set(slot as usize));
+    }
+
+    fn be_sure(&mut self, slot: u32) {
+        self.doubts -= u32::from(self.doubtful.clear(slot as usize));
     }
 
     /// What the leader lets go leaves.
@@ -112,8 +192,7 @@ impl Held {
                 if let Some(slot) = self.pages.find(page.lpn)
                     && (along || self.pages.get(slot).dirty) == written
                 {
-                    self.unlink(slot);
-                    out.pages.push(self.pages.remove(slot));
+                    out.pages.push(self.remove(slot));
                 }
             }
             if start < out.pages.len() {
@@ -128,8 +207,7 @@ impl Held {
     /// The same of a single page.
     fn leave_alone(&mut self, lpn: Lpn, eviction: &Eviction, out: &mut Outcome) {
         let Some(slot) = self.pages.find(lpn) else { return };
-        self.unlink(slot);
-        out.evict_page(self.pages.remove(slot), eviction.reason);
+        out.evict_page(self.remove(slot), eviction.reason);
         if let Some(last) = out.evictions.last_mut() {
             if last.action == Action::Evict && eviction.action != Action::Drop {
                 last.action = eviction.action;
@@ -146,14 +224,18 @@ impl Held {
         }
     }
 
+    fn remove(&mut self, slot: u32) -> Evicted {
+        self.unlink(slot);
+        self.be_sure(slot);
+        self.pages.remove(slot)
+    }
+
     /// Strays leave, those of one block; where there are none, the page that was used longest ago.
     fn make_room(&mut self, out: &mut Outcome) {
         let first = self.strays.front();
         if first == NONE {
             let slot = self.kept.back();
-            self.unlink(slot);
-            let page = self.pages.remove(slot);
-            out.evict_page(page, LEAST_RECENT);
+            out.evict_page(self.remove(slot), LEAST_RECENT);
             return;
         }
         let block = self.pages.get(first).lpn.block(self.shape.pages_per_block);
@@ -164,8 +246,7 @@ impl Held {
                     && self.stray.get(slot as usize)
                     && self.pages.get(slot).dirty == written
                 {
-                    self.unlink(slot);
-                    out.pages.push(self.pages.remove(slot));
+                    out.pages.push(self.remove(slot));
                 }
             }
             out.evict(start, if written { Action::Evict } else { Action::Drop }, STRAY);
@@ -236,16 +317,19 @@ impl Held {
         self.part(leader, theirs);
     }
 
-    /// Pages that the leader let go of, and that stay, are strays.
+    /// Pages that the leader let go of, and that stay, are strays. It may have written more than
+    /// the buffer has.
     fn part(&mut self, leader: &dyn Buffer, theirs: &Outcome) {
         for page in &theirs.pages {
-            if let Some(slot) = self.pages.find(page.lpn)
-                && !self.stray.get(slot as usize)
-                && !leader.holds(page.lpn)
-            {
+            let Some(slot) = self.pages.find(page.lpn) else { continue };
+            if self.pages.get(slot).dirty {
+                self.doubt(slot);
+            }
+            if !self.stray.get(slot as usize) && !leader.holds(page.lpn) {
                 self.estrange(slot);
             }
         }
+        self.fall_in_step(leader.len());
     }
 
     fn estrange(&mut self, slot: u32) {
@@ -273,6 +357,10 @@ impl Held {
             }
             slot = next;
         }
+        for slot in self.slots() {
+            self.doubt(slot);
+        }
+        self.fall_in_step(leader.len());
     }
 
     /// The pages held, those first that would leave first.
@@ -284,8 +372,7 @@ impl Held {
     pub fn trim(&mut self, first: Lpn, count: u32) {
         for lpn in first.run(count) {
             if let Some(slot) = self.pages.find(lpn) {
-                self.unlink(slot);
-                self.pages.remove(slot);
+                self.remove(slot);
             }
         }
     }
@@ -309,11 +396,19 @@ impl Held {
                 return Err(format!("page {} is a stray, or is not, against the leader", lpn.0));
             }
         }
+        let doubtful = self.slots().into_iter().filter(|&slot| self.doubtful.get(slot as usize));
+        if doubtful.count() != self.doubts as usize {
+            return Err(format!("{} pages are not doubtful", self.doubts));
+        }
+        let can_be = self.strays.is_empty() && self.doubts == 0 && leader.len() == self.pages.len();
+        if self.in_step && !can_be {
+            return Err("the buffer is not in step with its leader".into());
+        }
         Ok(())
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.pages.bytes() + self.links.bytes() + self.stray.bytes()
+        self.pages.bytes() + self.links.bytes() + self.stray.bytes() + self.doubtful.bytes()
     }
 }

@@ -263,12 +263,15 @@ impl Buffer for Ensemble {
             buffer.access(span, view, out);
         }
         let Self { whole, experts, choice, held, .. } = self;
-        let leader = &experts[choice.as_ref().map_or(0, Choice::leader)];
-        let (theirs, pages) = match whole {
-            Some((buffer, theirs)) => (&*theirs, buffer.len()),
-            None => (leader.out(), leader.buffer().len()),
+        let (buffer, theirs) = match whole {
+            Some((buffer, theirs)) => (&**buffer, theirs),
+            None => experts[choice.as_ref().map_or(0, Choice::leader)].decided(),
         };
-        held.follow(span, theirs, pages, out);
+        if held.copy(span, theirs) {
+            out.swap_decisions(theirs);
+        } else {
+            held.follow(span, theirs, buffer.len(), out);
+        }
     }
 
     fn writes(&mut self, request: u64, pages: u32) {

@@ -1,84 +1,153 @@
 //! Whether written pages come in hot at once, or only those that come back soon after they left:
 //! both are tried on a sample of the pages, in tables alone, and the one that hits more is right.
 
-use super::ghosts::Ghosts;
-use super::pages::PageTable;
-use super::window::Window;
 use crate::buffer::Shape;
 use crate::support::ids::Lpn;
+use crate::support::list::{Links, List};
 
 /// Pages that a trial holds at least, where the buffer has as many.
 const LEAST: u32 = 256;
 /// After so many writes for each page of a trial, earlier hits count for half.
 const HALVED: u32 = 64;
 
-/// One way to admit pages, tried.
+/// Where a page of a trial is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Hot,
+    Cold,
+    /// It has left, and is remembered.
+    Gone,
+}
+
+/// One way to admit pages, tried. A page keeps its node when it leaves, as long as it is
+/// remembered.
 #[derive(Debug)]
 struct Trial {
-    pages: PageTable,
-    window: Window,
-    /// Pages that have left, where only those are hot that come back.
-    ghosts: Option<Ghosts<1>>,
+    /// Node of each logical page + 1, or 0.
+    node_of: Vec<u32>,
+    nodes: Vec<(Lpn, Place)>,
+    free: Vec<u32>,
+    links: Links,
+    /// Nodes of each place, the most recent first, and how many they are.
+    lists: [List; 3],
+    len: [u32; 3],
+    /// Pages that it holds, and those of them that are cold at least.
+    size: u32,
+    cold: u32,
+    /// Pages that are remembered; where there are none, all that are written are hot.
+    remembered: u32,
     hits: u32,
 }
 
 impl Trial {
     fn new(shape: Shape, cold: f64, ghosts: f64) -> Self {
         let capacity = f64::from(shape.capacity);
+        let size = shape.capacity.min(shape.logical_pages);
         let remembered = libm::floor(ghosts * capacity) as u32;
-        let pages = PageTable::new(shape);
-        let cold = (libm::ceil(cold * capacity) as u32).max(1);
+        let nodes = size.saturating_add(remembered).min(shape.logical_pages);
         Self {
-            window: Window::new(pages.slots(), cold),
-            pages,
-            ghosts: (remembered > 0).then(|| Ghosts::new(shape, remembered)),
+            node_of: vec![0; shape.logical_pages as usize],
+            nodes: vec![(Lpn(0), Place::Gone); nodes as usize],
+            free: (0..nodes).rev().collect(),
+            links: Links::new(nodes as usize),
+            lists: [List::default(); 3],
+            len: [0; 3],
+            size,
+            cold: (libm::ceil(cold * capacity) as u32).max(1),
+            remembered,
             hits: 0,
         }
     }
 
+    /// The host uses a page.
     fn access(&mut self, lpn: Lpn, write: bool) {
-        if let Some(slot) = self.pages.find(lpn) {
-            self.hits += u32::from(write);
-            self.window.remove(slot);
-            self.window.push(slot);
-            self.cool();
-            return;
-        }
-        let returns = self.ghosts.as_mut().is_none_or(|ghosts| ghosts.forget(lpn).is_some());
-        let hot = write && returns;
-        if self.pages.is_full() {
-            let last = self.window.back();
-            self.window.remove(last);
-            let left = self.pages.remove(last).lpn;
-            if let Some(ghosts) = &mut self.ghosts {
-                ghosts.remember_newest(left);
+        let (node, place) = if let Some(node) = self.node_of[lpn.index()].checked_sub(1) {
+            let from = self.nodes[node as usize].1;
+            self.take(node, from);
+            if from == Place::Gone {
+                // It is no longer remembered before another page leaves.
+                self.make_room();
+                (node, if write { Place::Hot } else { Place::Cold })
+            } else {
+                self.hits += u32::from(write);
+                (node, Place::Hot)
             }
-        }
-        let slot = self.pages.insert(lpn, write);
-        if hot {
-            self.window.push(slot);
         } else {
-            self.window.push_inside(slot);
-        }
+            self.make_room();
+            let Some(node) = self.free.pop() else { unreachable!("one for each page known") };
+            self.node_of[lpn.index()] = node + 1;
+            self.nodes[node as usize].0 = lpn;
+            let hot = write && self.remembered == 0;
+            (node, if hot { Place::Hot } else { Place::Cold })
+        };
+        self.put(node, place);
         self.cool();
     }
 
+    /// A page leaves if as many are held as there may be.
+    fn make_room(&mut self) {
+        if self.len[Place::Hot as usize] + self.len[Place::Cold as usize] < self.size {
+            return;
+        }
+        let node = self.lists[Place::Cold as usize].back();
+        self.take(node, Place::Cold);
+        if self.remembered == 0 {
+            self.release(node);
+            return;
+        }
+        if self.len[Place::Gone as usize] == self.remembered {
+            let oldest = self.lists[Place::Gone as usize].back();
+            self.take(oldest, Place::Gone);
+            self.release(oldest);
+        }
+        self.put(node, Place::Gone);
+    }
+
+    /// The host no longer needs a page.
     fn forget(&mut self, lpn: Lpn) {
-        if let Some(slot) = self.pages.find(lpn) {
-            self.window.remove(slot);
-            self.pages.remove(slot);
+        if let Some(node) = self.node_of[lpn.index()].checked_sub(1) {
+            self.take(node, self.nodes[node as usize].1);
+            self.release(node);
             self.cool();
-        } else if let Some(ghosts) = &mut self.ghosts {
-            ghosts.forget(lpn);
         }
     }
 
+    #[inline]
+    fn take(&mut self, node: u32, from: Place) {
+        self.lists[from as usize].remove(&mut self.links, node);
+        self.len[from as usize] -= 1;
+    }
+
+    #[inline]
+    fn put(&mut self, node: u32, to: Place) {
+        self.nodes[node as usize].1 = to;
+        self.lists[to as usize].push_front(&mut self.links, node);
+        self.len[to as usize] += 1;
+    }
+
+    /// The node of a page that is in no list is free.
+    #[inline]
+    fn release(&mut self, node: u32) {
+        self.node_of[self.nodes[node as usize].0.index()] = 0;
+        self.free.push(node);
+    }
+
+    #[inline(always)]
     fn cool(&mut self) {
-        while self.window.widen().is_some() {}
+        while self.len[Place::Cold as usize] < self.cold
+            && !self.lists[Place::Hot as usize].is_empty()
+        {
+            let last = self.lists[Place::Hot as usize].back();
+            self.take(last, Place::Hot);
+            self.put(last, Place::Cold);
+        }
     }
 
     fn bytes(&self) -> usize {
-        self.pages.bytes() + self.window.bytes() + self.ghosts.as_ref().map_or(0, Ghosts::bytes)
+        self.node_of.len() * 4
+            + self.nodes.len() * size_of::<(Lpn, Place)>()
+            + self.free.capacity() * 4
+            + self.links.bytes()
     }
 }
 
