@@ -422,7 +422,9 @@ impl Backend {
 
     #[inline]
     fn nothing_comes_between(&self, observers: &Observers) -> bool {
-        self.plan.is_empty() && !observers.hear_of_plans() && self.engine.stored().is_none()
+        // Without time nothing is planned of which anybody could hear.
+        let is_told = self.timed && observers.hear_of_plans();
+        self.plan.is_empty() && !is_told && self.engine.stored().is_none()
     }
 
     /// What comes next in the plan does not go on with the last read.
