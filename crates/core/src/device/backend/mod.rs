@@ -519,10 +519,11 @@ impl Backend {
     }
 
     /// Lets everything happen up to `time`, until somebody is told of an end or so many slots have
-    /// been freed in all.
-    #[inline]
-    pub fn run(&mut self, time: u64, freed: u64) {
+    /// been freed in all. Who is told of the end, if it is the only one.
+    #[inline(always)]
+    pub fn run(&mut self, time: u64, freed: u64) -> Option<Tag> {
         self.engine.run(time, freed);
+        self.engine.take_only_finished().map(Tag::of)
     }
 
     /// Time passes up to `time`.
