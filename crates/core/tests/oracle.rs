@@ -485,6 +485,22 @@ fn the_flash_refuses_what_no_chip_does() {
         act(&mut flash);
         assert_eq!(flash.violation().is_none(), legal, "case {i}: {:?}", flash.violation());
     }
+    // Pages that were left out hold nothing, also in what a power cut left, until the block has been
+    // erased and they are programmed.
+    for order in [ProgramOrder::Ascending, ProgramOrder::Any] {
+        let mut flash = flash(order);
+        flash.program(BlockId(1), 1, 1);
+        flash.program(BlockId(1), 3, 1);
+        flash.restore(BlockId(2), [1, 3].into_iter());
+        for block in [BlockId(1), BlockId(2)] {
+            let written = [0, 1, 2, 3].map(|page| flash.is_written(block, page));
+            assert_eq!(written, [false, true, false, true], "{order:?}, {block}");
+        }
+        flash.erase(BlockId(1));
+        flash.program(BlockId(1), 0, 4);
+        flash.read(BlockId(1), 0, 4);
+        assert_eq!(flash.violation(), None, "{order:?}");
+    }
     let mut erased = flash(ProgramOrder::Sequential);
     erased.program(BlockId(0), 0, 4);
     erased.erase(BlockId(0));

@@ -17,7 +17,10 @@ impl Device {
     pub(super) fn report(&self, end_of_run: EndOfRunFigures, paper_bytes: Option<u64>) -> Report {
         let c = self.measured();
         let mut all = Latency::default();
-        self.requests.responses().iter().for_each(|l| all.add(l));
+        let [reads_took, writes_took, others_took] = self.requests.responses_by_kind();
+        for took in [&reads_took, &writes_took, &others_took] {
+            all.add(took);
+        }
         let run_ns = self.requests.run_ns();
         let seconds = (self.backend.is_timed() && run_ns > 0).then_some(run_ns as f64 / 1e9);
         let energy = &self.config.nand.energy;
@@ -41,8 +44,8 @@ impl Device {
             offline: self.offline,
             response_ns: ByKind {
                 all: all.summary(),
-                read: self.requests.responses()[0].summary(),
-                write: self.requests.responses()[1].summary(),
+                read: reads_took.summary(),
+                write: writes_took.summary(),
             },
             throughput: seconds.map(|s| Throughput {
                 iops: c.completed as f64 / s,

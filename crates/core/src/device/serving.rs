@@ -137,8 +137,8 @@ impl Device {
     }
 
     /// Response times so far: of reads, of writes, of trims and flushes.
-    pub fn responses(&self) -> &[Latency; 3] {
-        self.requests.responses()
+    pub fn responses(&self) -> [Latency; 3] {
+        self.requests.responses_by_kind()
     }
 
     /// The flash as it is by issue.

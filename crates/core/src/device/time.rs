@@ -144,6 +144,13 @@ impl Device {
     pub(super) fn has_served(&mut self) {
         self.idleness_noted = false;
         self.taken_pages = self.backend.counters().pages_written;
+        if self.observers.hear_of_serving(self.backend.counters().submitted) {
+            self.tell_of_serving();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_of_serving(&mut self) {
         self.observers.on_serve(&Moment {
             now: self.backend.engine().now(),
             counters: self.backend.counters(),
@@ -292,12 +299,19 @@ impl Device {
     /// The same, of copies in RAM, too.
     #[inline]
     pub(super) fn condition_met(&mut self, id: RequestId) {
+        self.meet(id);
+    }
+
+    /// The same, without a call.
+    #[inline(always)]
+    fn meet(&mut self, id: RequestId) {
         if self.requests.condition_met(id) {
             self.answer(id);
         }
     }
 
     /// All that a request waits for has come.
+    #[inline(always)]
     fn answer(&mut self, id: RequestId) {
         let Some(answered) = self.requests.answer(id, self.backend.engine().now()) else {
             return;
@@ -335,18 +349,17 @@ impl Device {
     /// The same as long as nothing happens but that flash operations end, on which nobody but
     /// requests and collection waits, and `enough` requests or more are under way. Whether that was
     /// all up to `time`.
-    #[inline(always)]
+    #[inline(never)]
     fn run_plainly(&mut self, time: u64, enough: u32) -> Result<bool, DeviceError> {
         while self.requests.under_way() >= enough && self.only_ends_follow() {
             let next = self.backend.engine().next_event();
             if next > time || next == NEVER {
                 return Ok(next != NEVER);
             }
-            self.backend.run(time, self.requests.next_ticket());
-            if let Some(tag) = self.backend.take_only_finished()
-                && self.collect_one(tag, None)
-            {
-                self.start_jobs()?;
+            match self.backend.run(time, self.requests.next_ticket()) {
+                Some(Tag::Request(id)) if !self.observers.follow_progress() => self.meet(id),
+                Some(tag) if self.collect_one(tag, None) => self.start_jobs()?,
+                _ => {}
             }
             if self.backend.engine().has_finished()
                 || self.requests.next_ticket() <= self.backend.engine().freed_slots()
@@ -510,7 +523,7 @@ impl Device {
         if !self.backend.engine().watches_paths()
             && let Some(tag) = self.backend.take_only_finished()
         {
-            return self.collect_one(tag, None);
+            return self.collect_one(Tag::of(tag), None);
         }
         let mut collected = false;
         let mut finished = std::mem::take(&mut self.finished);
@@ -519,11 +532,11 @@ impl Device {
             let paths = self.backend.take_paths();
             debug_assert_eq!(paths.len(), finished.len(), "a path for each tag");
             for (&tag, path) in finished.iter().zip(&paths) {
-                collected |= self.collect_one(tag, Some(path));
+                collected |= self.collect_one(Tag::of(tag), Some(path));
             }
         } else {
             for &tag in &finished {
-                collected |= self.collect_one(tag, None);
+                collected |= self.collect_one(Tag::of(tag), None);
             }
         }
         finished.clear();
@@ -533,8 +546,8 @@ impl Device {
 
     /// The same of one tag, and how its end came about.
     #[inline(always)]
-    fn collect_one(&mut self, tag: u32, path: Option<&Path>) -> bool {
-        match Tag::of(tag) {
+    fn collect_one(&mut self, tag: Tag, path: Option<&Path>) -> bool {
+        match tag {
             Tag::Job(unit) => {
                 let busy = self.requests.under_way() > 0;
                 self.backend.next_job_step(unit, busy, &mut self.observers);

@@ -349,16 +349,8 @@ impl Observers {
         }
     }
 
-    /// [`Observer::on_serve`].
-    #[inline]
+    /// [`Observer::on_serve`], where somebody hears of that ([`Self::hear_of_serving`]).
     pub fn on_serve(&mut self, moment: &Moment<'_>) {
-        if self.hear_of_serving(moment.counters.submitted) {
-            self.tell_of_serving(moment);
-        }
-    }
-
-    #[inline(never)]
-    fn tell_of_serving(&mut self, moment: &Moment<'_>) {
         self.tell_sums();
         let mut from = u64::MAX;
         self.tell(Event::Serve, |one| {
@@ -375,7 +367,7 @@ impl Observers {
 
     /// Whether somebody hears of a request that has been served, the last of so many.
     #[inline]
-    fn hear_of_serving(&self, submitted: u64) -> bool {
+    pub fn hear_of_serving(&self, submitted: u64) -> bool {
         submitted >= self.serve_from
     }
 

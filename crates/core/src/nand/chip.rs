@@ -184,12 +184,15 @@ impl Chip {
         self.of_page(&self.read, page)
     }
 
+    /// Time to program what begins with mapped page `page` of a block.
+    #[inline(always)]
+    fn program_ns(&self, page: u32) -> u64 {
+        if self.is_typed() { self.of_page(&self.program, page) } else { self.program[0] }
+    }
+
     /// Bus, array, bus, array of the next step of an operation of which `done` steps are done.
     #[inline(always)]
     pub(super) fn step(&self, op: &FlashOp, done: u32) -> [u64; 4] {
-        let program = |page| {
-            if self.is_typed() { self.of_page(&self.program, page) } else { self.program[0] }
-        };
         match op.kind {
             Kind::Read => {
                 let (reads, pages) =
@@ -199,7 +202,7 @@ impl Chip {
                 [self.command, read * u64::from(reads), self.transfer * u64::from(pages), 0]
             }
             Kind::Program => {
-                let array = program(op.page + done * self.program_pages);
+                let array = self.program_ns(op.page + done * self.program_pages);
                 let transfer = self.transfer * u64::from(self.program_pages) - op.own_ns;
                 [self.command + transfer, array, 0, 0]
             }
@@ -208,7 +211,7 @@ impl Chip {
                 let single = self.program_pages == 1;
                 let reads = if single { 1 } else { u64::from(op.array_reads) };
                 let read = if self.is_typed() { op.own_ns } else { self.read[0] * reads };
-                let array = program(op.page + done * self.program_pages);
+                let array = self.program_ns(op.page + done * self.program_pages);
                 if op.copy_back && self.command == 0 {
                     return [0, read + array, 0, 0];
                 }

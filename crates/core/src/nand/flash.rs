@@ -83,8 +83,9 @@ pub struct Flash {
     order: ProgramOrder,
     /// Next page that may be programmed (sequential, ascending).
     write_ptr: Vec<u32>,
-    /// Pages that hold something, where pages may be left out.
-    written: Option<Bits>,
+    /// Pages that hold something, where any may be programmed; that have been left out, where only
+    /// those that come after; else nothing.
+    marked: Option<Bits>,
     erases: Vec<u32>,
     /// Erases after which a block is worn out; 0 where none wears out.
     endurance: u32,
@@ -96,13 +97,13 @@ impl Flash {
     /// A fully erased array.
     pub fn new(geometry: Geometry, order: ProgramOrder) -> Self {
         let blocks = geometry.blocks() as usize;
-        let written =
+        let marked =
             (order != ProgramOrder::Sequential).then(|| Bits::new(geometry.pages() as usize));
         Self {
             geometry,
             order,
             write_ptr: vec![0; blocks],
-            written,
+            marked,
             erases: vec![0; blocks],
             endurance: 0,
             violation: None,
@@ -156,7 +157,7 @@ impl Flash {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.write_ptr.len() * 8 + self.written.as_ref().map_or(0, Bits::bytes)
+        self.write_ptr.len() * 8 + self.marked.as_ref().map_or(0, Bits::bytes)
     }
 
     #[cold]
@@ -181,7 +182,7 @@ impl Flash {
             ProgramOrder::Ascending => page >= next,
             ProgramOrder::Any => {
                 let base = self.geometry.ppn(block, 0).index();
-                self.written
+                self.marked
                     .as_ref()
                     .is_none_or(|w| w.count_range(base + page as usize, base + end as usize) == 0)
             }
@@ -190,13 +191,19 @@ impl Flash {
             return self.breach(Violation::ProgramOrder { block, page, next, order: self.order });
         }
         *write_ptr = end.max(next);
-        if let Some(written) = &mut self.written {
-            let first = self.geometry.ppn(block, page).index();
-            if count == 1 {
-                written.set(first);
-            } else {
-                written.set_range(first, first + count as usize);
-            }
+        if self.order == ProgramOrder::Any {
+            self.mark(block, page, end);
+        } else if page > next {
+            self.mark(block, next, page);
+        }
+    }
+
+    /// Marks pages `from..to` of `block`.
+    #[inline(never)]
+    fn mark(&mut self, block: BlockId, from: u32, to: u32) {
+        if let Some(marked) = &mut self.marked {
+            let base = self.geometry.ppn(block, 0).index();
+            marked.set_range(base + from as usize, base + to as usize);
         }
     }
 
@@ -208,9 +215,14 @@ impl Flash {
         if end > next {
             return self.breach(Violation::ReadErased { block, page: next.max(page) });
         }
-        if let Some(written) = &self.written {
+        if let Some(marked) = &self.marked {
             let base = self.geometry.ppn(block, 0).index();
-            if let Some(hole) = written.first_clear(base + page as usize, base + end as usize) {
+            let (from, to) = (base + page as usize, base + end as usize);
+            let hole = match self.order {
+                ProgramOrder::Any => marked.first_clear(from, to),
+                ProgramOrder::Ascending | ProgramOrder::Sequential => marked.first_set(from, to),
+            };
+            if let Some(hole) = hole {
                 self.breach(Violation::ReadErased { block, page: (hole - base) as u32 });
             }
         }
@@ -238,17 +250,17 @@ impl Flash {
     pub fn erase(&mut self, block: BlockId) {
         self.write_ptr[block.index()] = 0;
         self.erases[block.index()] += 1;
-        if let Some(written) = &mut self.written {
+        if let Some(marked) = &mut self.marked {
             let (base, pages) =
                 (self.geometry.ppn(block, 0).index(), self.geometry.pages_per_block as usize);
-            written.clear_range(base, base + pages);
+            marked.clear_range(base, base + pages);
         }
     }
 
     /// Pages that can be programmed before a block has to be erased.
     pub fn free_pages(&self) -> u64 {
         let pages = u64::from(self.geometry.pages());
-        let used: u64 = match (&self.written, self.order) {
+        let used: u64 = match (&self.marked, self.order) {
             // Holes may still be filled.
             (Some(written), ProgramOrder::Any) => {
                 written.count_range(0, self.geometry.pages() as usize).into()
@@ -271,19 +283,22 @@ impl Flash {
 
     /// Whether page `page` of `block` holds something.
     pub fn is_written(&self, block: BlockId, page: u32) -> bool {
-        match &self.written {
-            Some(written) => written.get(self.geometry.ppn(block, page).index()),
-            None => page < self.write_ptr[block.index()],
+        let is_marked = |marked: &Bits| marked.get(self.geometry.ppn(block, page).index());
+        if self.order == ProgramOrder::Any {
+            return self.marked.as_ref().is_some_and(is_marked);
         }
+        page < self.write_ptr[block.index()] && !self.marked.as_ref().is_some_and(is_marked)
     }
 
     /// Takes over the state of a block from what a power cut left: pages that hold something, also
     /// torn ones.
     pub fn restore(&mut self, block: BlockId, written: impl Iterator<Item = u32>) {
         for page in written {
-            self.write_ptr[block.index()] = page + 1;
-            if let Some(bits) = &mut self.written {
-                bits.set(self.geometry.ppn(block, page).index());
+            let next = std::mem::replace(&mut self.write_ptr[block.index()], page + 1);
+            if self.order == ProgramOrder::Any {
+                self.mark(block, page, page + 1);
+            } else if page > next {
+                self.mark(block, next, page);
             }
         }
     }

@@ -13,7 +13,7 @@ pub mod stored;
 
 pub use cells::Cells;
 pub use chip::Chip;
-pub use engine::{ByPart, Engine, IdleDrive, PARTS, Part, Path, Special, Stretch};
+pub use engine::{ByPart, Engine, IdleDrive, PARTS, PageProgram, Part, Path, Special, Stretch};
 pub use flash::{Flash, Violation};
 pub use geometry::Geometry;
 pub use media::{Media, Oob, PageState, Role};

@@ -13,31 +13,46 @@ pub const ABSENT: u16 = u16::MAX;
 /// Minima of the leaves `0..len`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Minima {
-    /// `levels[0]` are the leaves, padded to a multiple of 16; the last level is one group at most.
-    levels: Vec<Vec<u16>>,
+    /// Padded to a multiple of 16.
+    leaves: Vec<u16>,
+    /// The minima of groups of leaves, and of groups of those; the last level is one group at most.
+    above: Vec<Vec<u16>>,
 }
 
 impl Minima {
     /// A tree of `len` absent leaves.
     pub fn new(len: usize) -> Self {
-        let mut levels = vec![vec![ABSENT; len.max(1).next_multiple_of(FAN)]];
-        while levels[levels.len() - 1].len() > FAN {
-            let groups = levels[levels.len() - 1].len() / FAN;
-            levels.push(vec![ABSENT; groups.next_multiple_of(FAN)]);
+        let leaves = vec![ABSENT; len.max(1).next_multiple_of(FAN)];
+        let (mut above, mut top) = (Vec::new(), leaves.len());
+        while top > FAN {
+            top = (top / FAN).next_multiple_of(FAN);
+            above.push(vec![ABSENT; top]);
         }
-        Self { levels }
+        Self { leaves, above }
+    }
+
+    /// The minima of groups on `level`; the leaves are level 0.
+    #[inline]
+    fn level(&self, level: usize) -> &[u16] {
+        if level == 0 { &self.leaves } else { &self.above[level - 1] }
+    }
+
+    /// All levels, the smallest first.
+    #[inline]
+    fn levels_down(&self) -> impl Iterator<Item = &[u16]> {
+        self.above.iter().rev().chain([&self.leaves]).map(Vec::as_slice)
     }
 
     /// The value of leaf `i`.
     #[inline]
     pub fn get(&self, i: usize) -> u16 {
-        self.levels[0][i]
+        self.leaves[i]
     }
 
     /// Gives leaf `i` a new value, if it takes part.
     #[inline(always)]
     pub fn update(&mut self, i: usize, value: u16) {
-        let leaf = &mut self.levels[0][i];
+        let leaf = &mut self.leaves[i];
         if *leaf != ABSENT {
             let old = std::mem::replace(leaf, value);
             self.rise(i, old, value);
@@ -47,14 +62,14 @@ impl Minima {
     /// Gives leaf `i` a new value. O(log n), mostly O(1) when it falls.
     #[inline]
     pub fn set(&mut self, i: usize, value: u16) {
-        let old = std::mem::replace(&mut self.levels[0][i], value);
+        let old = std::mem::replace(&mut self.leaves[i], value);
         self.rise(i, old, value);
     }
 
     /// A leaf has changed: so may the minimum of its group, and of those above.
     #[inline(always)]
     fn rise(&mut self, i: usize, old: u16, value: u16) {
-        let Some(&above) = self.levels.get(1).and_then(|level| level.get(i / FAN)) else { return };
+        let Some(&above) = self.above.first().and_then(|level| level.get(i / FAN)) else { return };
         if value < above || old == above {
             self.rise_further(i, old, value);
         }
@@ -63,17 +78,14 @@ impl Minima {
     #[inline(never)]
     fn rise_further(&mut self, i: usize, mut old: u16, mut value: u16) {
         let mut at = i;
-        for level in 1..self.levels.len() {
-            let Some(&above) = self.levels[level].get(at / FAN) else { return };
+        for level in 0..self.above.len() {
+            let Some(&above) = self.above[level].get(at / FAN) else { return };
             if value < above {
                 // A new minimum of its group.
             } else if old == above && value != old {
                 let group = at / FAN * FAN;
-                value = self.levels[level - 1][group..group + FAN]
-                    .iter()
-                    .copied()
-                    .min()
-                    .unwrap_or(ABSENT);
+                value =
+                    self.level(level)[group..group + FAN].iter().copied().min().unwrap_or(ABSENT);
                 if value == above {
                     return;
                 }
@@ -81,14 +93,14 @@ impl Minima {
                 return;
             }
             at /= FAN;
-            old = std::mem::replace(&mut self.levels[level][at], value);
+            old = std::mem::replace(&mut self.above[level][at], value);
         }
     }
 
     /// The value of the smallest present leaf.
     #[inline]
     pub fn least(&self) -> Option<u16> {
-        let top = self.levels.last()?;
+        let top = self.level(self.above.len());
         let least = top.iter().fold(ABSENT, |least, &value| least.min(value));
         (least != ABSENT).then_some(least)
     }
@@ -96,28 +108,28 @@ impl Minima {
     /// The smallest present leaf: `(index, value)`, the lowest index among equals. O(log n).
     pub fn min(&self) -> Option<(usize, u16)> {
         let mut group = 0;
-        for level in self.levels.iter().rev() {
+        for level in self.levels_down() {
             let slice = &level[group * FAN..group * FAN + FAN];
             let least = slice.iter().copied().min().filter(|&v| v != ABSENT)?;
             group = group * FAN + slice.iter().position(|&v| v == least)?;
         }
-        Some((group, self.levels[0][group]))
+        Some((group, self.leaves[group]))
     }
 
     /// The smallest present leaf: `(index, value)`, the highest index among equals. O(log n).
     pub fn min_last(&self) -> Option<(usize, u16)> {
         let mut group = 0;
-        for level in self.levels.iter().rev() {
+        for level in self.levels_down() {
             let slice = &level[group * FAN..group * FAN + FAN];
             let least = slice.iter().copied().min().filter(|&v| v != ABSENT)?;
             group = group * FAN + slice.iter().rposition(|&v| v == least)?;
         }
-        Some((group, self.levels[0][group]))
+        Some((group, self.leaves[group]))
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.levels.iter().map(|l| l.len() * 2).sum()
+        self.levels_down().map(|level| level.len() * 2).sum()
     }
 }
 

@@ -187,9 +187,9 @@ impl Drive {
                 parked: device.parked_writes(),
             },
             response: Responses {
-                read: Times::of(reads),
-                write: Times::of(writes),
-                other: Times::of(others),
+                read: Times::of(&reads),
+                write: Times::of(&writes),
+                other: Times::of(&others),
             },
             buffer: Buffer {
                 capacity: device.buffer_shape().capacity,

@@ -422,7 +422,9 @@ impl Backend {
 
     #[inline]
     fn nothing_comes_between(&self, observers: &Observers) -> bool {
-        self.plan.is_empty() && !observers.hear_of_plans() && self.engine.stored().is_none()
+        // Without time nothing is planned of which anybody could hear.
+        let is_told = self.timed && observers.hear_of_plans();
+        self.plan.is_empty() && !is_told && self.engine.stored().is_none()
     }
 
     /// What comes next in the plan does not go on with the last read.
@@ -517,10 +519,11 @@ impl Backend {
     }
 
     /// Lets everything happen up to `time`, until somebody is told of an end or so many slots have
-    /// been freed in all.
-    #[inline]
-    pub fn run(&mut self, time: u64, freed: u64) {
+    /// been freed in all. Who is told of the end, if it is the only one.
+    #[inline(always)]
+    pub fn run(&mut self, time: u64, freed: u64) -> Option<Tag> {
         self.engine.run(time, freed);
+        self.engine.take_only_finished().map(Tag::of)
     }
 
     /// Time passes up to `time`.

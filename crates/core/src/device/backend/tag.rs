@@ -34,12 +34,15 @@ impl Tag {
     /// What the engine has kept.
     #[inline]
     pub fn of(bits: u32) -> Self {
+        // One look for the likeliest.
+        if bits & KIND == 0 {
+            return Self::Request(RequestId(bits));
+        }
         let number = bits & !KIND;
         match bits & KIND {
             READS => Self::Reads(number),
             JOB => Self::Job(PlaneId(number)),
-            KIND => Self::Eviction(number),
-            _ => Self::Request(RequestId(number)),
+            _ => Self::Eviction(number),
         }
     }
 }

@@ -98,7 +98,15 @@ impl Backlog {
     }
 
     /// A request is answered: the one that has waited longest need not wait any more.
+    #[inline(always)]
     pub(super) fn moves_up(&mut self, now: u64) {
+        if !self.waiting.is_empty() {
+            self.first_moves_up(now);
+        }
+    }
+
+    #[inline(never)]
+    fn first_moves_up(&mut self, now: u64) {
         let Some(arrival) = self.waiting.pop_front() else { return };
         if self.early > 0 {
             self.early -= 1;

@@ -36,6 +36,9 @@ struct Pending {
     bypassed: bool,
 }
 
+/// Which part of the response times those of writes are of which pages bypassed the buffer.
+const PAST: usize = 3;
+
 /// All requests under way. It alone knows what each answer waits for.
 #[derive(Debug)]
 pub(super) struct Requests {
@@ -49,10 +52,8 @@ pub(super) struct Requests {
     timers: BinaryHeap<Reverse<(u64, RequestId)>>,
     /// Numbers of the requests answered, in order, where somebody asked for them.
     answers: Option<Vec<u64>>,
-    /// Response times: read, write, other.
-    responses: [Latency; 3],
-    /// Those of writes of which pages bypassed the buffer.
-    bypassed: Latency,
+    /// Response times: reads, writes through the buffer, others, writes of which pages bypassed it.
+    responses: [Latency; 4],
     first_arrival: Option<u64>,
     last_arrival: u64,
     last_answer: u64,
@@ -77,7 +78,6 @@ impl Requests {
             timers: BinaryHeap::new(),
             answers: None,
             responses: Default::default(),
-            bypassed: Latency::default(),
             first_arrival: None,
             last_arrival: 0,
             last_answer: 0,
@@ -93,7 +93,6 @@ impl Requests {
     pub fn measure_from(&mut self, number: u64, now: u64) {
         self.measured = number;
         self.responses = Default::default();
-        self.bypassed = Latency::default();
         self.first_arrival = None;
         self.backlog.restart(now);
     }
@@ -131,14 +130,22 @@ impl Requests {
         self.last_answer.saturating_sub(self.first_arrival.unwrap_or(0))
     }
 
-    /// Response times: read, write, other.
-    pub fn responses(&self) -> &[Latency; 3] {
+    /// Response times, each in one of several parts.
+    pub fn responses(&self) -> &[Latency] {
         &self.responses
+    }
+
+    /// Those of reads, writes, others.
+    pub fn responses_by_kind(&self) -> [Latency; 3] {
+        let [reads, through, others, past] = &self.responses;
+        let mut writes = through.clone();
+        writes.add(past);
+        [reads.clone(), writes, others.clone()]
     }
 
     /// Those of writes of which pages bypassed the buffer.
     pub fn bypassed(&self) -> &Latency {
-        &self.bypassed
+        &self.responses[PAST]
     }
 
     /// How long requests took in the course of the run.
@@ -340,10 +347,8 @@ impl Requests {
             self.sum_admitted += u128::from(now - admitted);
             self.backlog.moves_up(now);
             if self.is_measured(number) {
-                self.responses[kind as usize].record(now - arrival);
-                if bypassed {
-                    self.bypassed.record(now - arrival);
-                }
+                let part = if bypassed { PAST } else { kind.into() };
+                self.responses[part].record(now - arrival);
                 self.backlog.answered(now - arrival);
             }
             self.last_answer = self.last_answer.max(now);

@@ -12,7 +12,7 @@ pub use moves::{Move, Piece, Run};
 use crate::metrics::Counters;
 use crate::nand::media::Content;
 use crate::nand::op::JoinId;
-use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Media, Oob, Plan, Role};
+use crate::nand::{Cause, Engine, Flash, FlashOp, Kind, Media, Oob, PageProgram, Plan, Role};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, LogicalBlock, Lpn, Ppn};
 
@@ -385,14 +385,14 @@ impl Cx<'_> {
         if self.at_once {
             let slots = u32::from(out.slot);
             self.counters.slots_taken += u64::from(slots);
-            return self.engine.issue_one(&FlashOp {
-                guard: after.guard,
-                ordered: after.ordered,
-                waits: after.waits,
-                waiter: self.waiter_for(out.cause),
-                slots,
-                ..FlashOp::new(Kind::Program, out.cause, at.block, at.page, 1)
-            });
+            let After { guard, ordered, waits } = after;
+            let Place { block, page, .. } = at;
+            let waiter = self.waiter_for(out.cause);
+            let page = PageProgram { cause: out.cause, block, page, guard, waiter, slots };
+            if ordered || !waits.is_none() {
+                return self.engine.issue_any(&FlashOp { ordered, waits, ..page.as_op() });
+            }
+            return self.engine.program_page(page);
         }
         let pages = std::slice::from_ref(&out);
         self.note_program((at, pages, &[]), after, out.cause, u32::from(out.slot));

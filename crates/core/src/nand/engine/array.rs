@@ -13,6 +13,9 @@ use crate::support::ids::DieId;
 pub(super) enum Phase {
     /// Before or in the first bus and array phase.
     First,
+    /// The same of the last step of an operation, which has no others. Only where chips do one thing
+    /// at a time.
+    Last,
     /// Before or in the second ones.
     Second,
     /// In the second bus and array phase of one step, or in the first array phase of the next.

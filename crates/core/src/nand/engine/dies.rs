@@ -91,6 +91,12 @@ impl Engine {
         let now = self.now;
         let d = &mut self.array.dies[die.index()];
         (d.running, d.since, d.steps_before) = (id, now, done);
+        if self.rules.plain && steps - done == 1 && step[2] | step[3] == 0 {
+            d.phase = Phase::Last;
+            let channel = d.channel;
+            let end = self.begin_last(channel, step[0], step[1]);
+            return self.events.set(die.0, end);
+        }
         let channel = &mut self.array.channels[d.channel as usize];
         channel.active += 1;
         let run = channel.run;
@@ -272,7 +278,7 @@ impl Engine {
                 return self.second(die);
             }
             Phase::First if cached => return self.hand_over(die),
-            Phase::First | Phase::Second => {
+            Phase::First | Phase::Second | Phase::Last => {
                 let id = d.running;
                 self.ops[id as usize].steps_done += 1;
                 if self.stored.is_some() {

@@ -1,6 +1,6 @@
 //! Issue and end of operations, and the hazards in between: what each must come after.
 
-use super::{Block, Engine, OpState, counts_for_flush};
+use super::{Block, Engine, OpState, PageProgram, counts_for_flush};
 use crate::nand::op::{FlashOp, JoinId, Kind, Plan};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, DieId};
@@ -53,7 +53,10 @@ impl Engine {
             return if joined { self.issue_joined(plan) } else { self.issue_in_order(plan) };
         }
         for op in &plan.ops {
-            self.issue_one(op);
+            match PageProgram::of(op) {
+                Some(page) if self.rules.program_pages == 1 => self.program_page(page),
+                _ => self.issue_one(op),
+            }
         }
     }
 
@@ -284,7 +287,7 @@ impl Engine {
 
     /// A slot for an operation, the first of the free ones.
     #[inline]
-    fn free_slot(&mut self) -> u32 {
+    pub(super) fn free_slot(&mut self) -> u32 {
         if self.free_op == NONE { self.another_slot() } else { self.free_op }
     }
 

@@ -42,11 +42,13 @@ mod joins;
 mod paths;
 mod planes;
 mod run;
+mod single;
 mod suspend;
 mod work;
 
 pub use idle::IdleDrive;
 pub use paths::{ByPart, PARTS, Part, Path, Stretch};
+pub use single::PageProgram;
 
 use array::{Array, Die, Phase};
 use hashbrown::HashMap;
@@ -135,6 +137,8 @@ struct Block {
 struct Rules {
     /// The chips do one thing at a time, and every step of an operation takes the same.
     plain: bool,
+    /// Bus and array time of the program of a page, where each takes the same.
+    page_program: [u64; 2],
     program_pages: u32,
     single_reads: bool,
     blocks_per_unit: u32,
@@ -206,10 +210,13 @@ impl Engine {
             u32::from(chip.two_plane.is_some())
         };
         let clocks = geometry.dies + others;
+        let page = FlashOp::new(Kind::Program, Cause::Host, BlockId(0), 0, 1);
+        let [bus, array, ..] = chip.step(&page, 0);
         Self {
             now: 0,
             rules: Rules {
                 plain: chip.is_plain(),
+                page_program: [bus, array],
                 program_pages: geometry.program_pages,
                 single_reads: geometry.read_pages == 1,
                 blocks_per_unit: geometry.blocks_per_unit,

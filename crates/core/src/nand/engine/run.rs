@@ -11,10 +11,7 @@ impl Engine {
     /// been freed in all.
     #[inline(always)]
     pub fn run(&mut self, time: u64, freed: u64) {
-        let simple = self.rules.plain
-            && self.stored.is_none()
-            && self.paths.is_none()
-            && self.work.is_none();
+        let simple = self.is_simple();
         while self.waiting.finished.is_empty() && self.counts.freed_slots < freed {
             let (clock, next) = self.events.first();
             if next > time || next == NEVER {
@@ -35,24 +32,25 @@ impl Engine {
     fn serve_simply(&mut self, die: DieId) {
         let d = &self.array.dies[die.index()];
         let id = d.running;
-        let state = &mut self.ops[id as usize];
-        match d.phase {
-            Phase::First if d.step[2] | d.step[3] != 0 => return self.second(die),
-            Phase::Across => {
-                state.steps_done += 1;
-                return self.second(die);
+        if d.phase != Phase::Last {
+            let state = &mut self.ops[id as usize];
+            match d.phase {
+                Phase::First if d.step[2] | d.step[3] != 0 => return self.second(die),
+                Phase::Across => {
+                    state.steps_done += 1;
+                    return self.second(die);
+                }
+                Phase::First | Phase::Second if state.steps_done + 1 == state.steps => {}
+                _ => return self.go_on(die),
             }
-            Phase::First | Phase::Second if state.steps_done + 1 == state.steps => {}
-            _ => return self.go_on(die),
         }
-        state.steps_done += 1;
         self.end(id);
         let d = &mut self.array.dies[die.index()];
         d.load -= 1;
         self.array.channels[d.channel as usize].active -= 1;
         if d.urgent.head == NONE && d.normal.head == NONE {
             d.running = NONE;
-            self.events.set(die.0, NEVER);
+            self.events.end(die.0);
         } else {
             self.take_up(die);
         }

@@ -42,7 +42,7 @@ impl Store {
             valid_of[block.index()] += 1;
             let pending = || {
                 self.open.iter().any(|open| {
-                    open.block == block && page + open.pending.len() as u32 >= open.page
+                    open.block == block && page + open.part.pending.len() as u32 >= open.page
                 })
             };
             if !flash.is_written(block, page) && !pending() {

@@ -340,7 +340,8 @@ impl Store {
                 }
             }
         }
-        self.open[write_point] = Open { block: BlockId::NONE, ..Open::default() };
+        let open = &mut self.open[write_point];
+        (open.block, open.page) = (BlockId::NONE, 0);
         if page == 0 {
             self.wear.close(block);
             self.give(cx, block);

@@ -137,7 +137,14 @@ struct Open {
     /// Next page.
     page: u32,
     label: Label,
-    /// Pages of the program unit that is not full yet.
+    /// The program unit that is not full yet: apart, since it is large, and mostly nothing is in it.
+    part: Box<PartFilled>,
+}
+
+/// A program unit that is not full yet.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct PartFilled {
+    /// Its pages.
     pending: Vec<PageOut>,
     /// What is recorded of them, while anything is.
     stamps: Vec<Stamp>,
@@ -160,21 +167,22 @@ impl Open {
         waits: JoinId,
         full: u32,
     ) {
-        cx.hold(out, &mut self.stamps);
-        cx.wait_for_unit(out, &mut self.waiting);
-        cx.feed_unit(waits, &mut self.fed_by);
-        self.pending.push(out);
+        let Self { block, label, part, .. } = self;
+        cx.hold(out, &mut part.stamps);
+        cx.wait_for_unit(out, &mut part.waiting);
+        cx.feed_unit(waits, &mut part.fed_by);
+        part.pending.push(out);
         if guard != BlockId::NONE {
-            cx.pin(guard, &mut self.pinned);
+            cx.pin(guard, &mut part.pinned);
         }
-        if self.pending.len() as u32 == full {
-            let at = Place { block: self.block, page: page + 1 - full, label: self.label };
-            let waits = cx.unit_is_fed(self.fed_by.take());
-            cx.program_held(at, &self.pending, &self.stamps, After::join(waits));
-            cx.ends_waiting(self.waiting.take());
-            self.pending.clear();
-            self.stamps.clear();
-            cx.unpin(&mut self.pinned);
+        if part.pending.len() as u32 == full {
+            let at = Place { block: *block, page: page + 1 - full, label: *label };
+            let waits = cx.unit_is_fed(part.fed_by.take());
+            cx.program_held(at, &part.pending, &part.stamps, After::join(waits));
+            cx.ends_waiting(part.waiting.take());
+            part.pending.clear();
+            part.stamps.clear();
+            cx.unpin(&mut part.pinned);
         }
     }
 }
@@ -462,8 +470,9 @@ impl Store {
             self.open.swap(write_point, part_filled);
         } else if moved && self.pool.free(unit) == 0 {
             // Only where blocks are lost, by power cuts or wear: another open block has to do.
-            let has_room =
-                |&s: &usize| self.open[s].block != BlockId::NONE && self.open[s].pending.is_empty();
+            let has_room = |&s: &usize| {
+                self.open[s].block != BlockId::NONE && self.open[s].part.pending.is_empty()
+            };
             let other = self.write_points(unit).find(has_room)?;
             if class >= self.limits.regions {
                 self.rest.give_up(self.open[other].block);
@@ -562,7 +571,7 @@ impl Store {
             || self.has_part_filled(unit)
             || self.open[self.write_points(unit)]
                 .iter()
-                .any(|open| open.block != BlockId::NONE && open.pending.is_empty())
+                .any(|open| open.block != BlockId::NONE && open.part.pending.is_empty())
     }
 
     /// Closes an open block if it is full.
@@ -660,8 +669,8 @@ impl Store {
         if unit_pages == 1 {
             let at = Place { block, page, label: open.label };
             cx.program_one(at, out, After { guard, ..After::join(waits) });
-            if !open.pinned.is_empty() {
-                cx.unpin(&mut open.pinned);
+            if !open.part.pinned.is_empty() {
+                cx.unpin(&mut open.part.pinned);
             }
         } else {
             open.hold(cx, (page, out), guard, waits, unit_pages);
@@ -681,7 +690,7 @@ impl Store {
     ) {
         let write_point = self.write_point(unit, class, false);
         for &block in blocks.iter().filter(|&&block| block != BlockId::NONE) {
-            cx.pin(block, &mut self.open[write_point].pinned);
+            cx.pin(block, &mut self.open[write_point].part.pinned);
         }
     }
 
@@ -692,7 +701,7 @@ impl Store {
         }
         for unit in self.geometry.all_units() {
             for class in 0..self.limits.classes {
-                while !self.open[self.write_point(unit, class, false)].pending.is_empty() {
+                while !self.open[self.write_point(unit, class, false)].part.pending.is_empty() {
                     if let Some(ppn) = self.put(
                         cx,
                         (unit, class),

@@ -36,7 +36,7 @@ impl Store {
         }
         let guard = if old.is_none() { BlockId::NONE } else { self.invalidate_page(old) };
         let open = &mut self.open[write_point];
-        debug_assert!(open.pinned.is_empty(), "a tombstone comes at once");
+        debug_assert!(open.part.pinned.is_empty(), "a tombstone comes at once");
         let at = Place { block: open.block, page: open.page, label: open.label };
         open.page += 1;
         let is_full = open.page == self.limits.data_pages;

@@ -210,7 +210,7 @@ impl Store {
     #[inline]
     pub(super) fn has_pending(&self, unit: PlaneId, class: u32) -> bool {
         self.geometry.program_pages > 1
-            && !self.open[self.write_point(unit, class, false)].pending.is_empty()
+            && !self.open[self.write_point(unit, class, false)].part.pending.is_empty()
     }
 
     /// Pages of `class` that `unit` takes before anything is erased.

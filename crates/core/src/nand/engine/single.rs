@@ -1,0 +1,144 @@
+//! Programs of single pages that wait for nothing but their die: most of what a drive does for a
+//! host that writes.
+//!
+//! Such an operation is one step, and one event. Where chips do one thing at a time and nobody
+//! follows what they do, little of it has to be asked. What is kept of it is the same as of any
+//! other, so that whoever comes after it finds it.
+
+use super::array::Phase;
+use super::{Engine, OpState};
+use crate::nand::op::{Cause, FlashOp, JoinId, Kind};
+use crate::support::NONE;
+use crate::support::ids::{BlockId, DieId};
+
+/// A page that is going to be programmed.
+#[derive(Debug, Clone, Copy)]
+pub struct PageProgram {
+    /// On whose account.
+    pub cause: Cause,
+    /// Where it goes.
+    pub block: BlockId,
+    /// Page of the block.
+    pub page: u32,
+    /// As [`FlashOp::guard`]; it does not wait for what is under way there.
+    pub guard: BlockId,
+    /// As [`FlashOp::waiter`].
+    pub waiter: JoinId,
+    /// As [`FlashOp::slots`].
+    pub slots: u32,
+}
+
+impl PageProgram {
+    /// An operation, if it is one.
+    #[inline(always)]
+    pub(super) fn of(op: &FlashOp) -> Option<Self> {
+        let FlashOp { kind, cause, block, page, count, guard, waiter, slots, .. } = *op;
+        let waits = op.instant || op.ordered || !op.waits.is_none() || !op.signals.is_none();
+        let is_page = kind == Kind::Program && count == 1 && op.own_ns == 0;
+        (is_page && !waits).then_some(Self { cause, block, page, guard, waiter, slots })
+    }
+
+    /// The operation.
+    #[inline(always)]
+    pub fn as_op(self) -> FlashOp {
+        let Self { cause, block, page, guard, waiter, slots } = self;
+        FlashOp { guard, waiter, slots, ..FlashOp::new(Kind::Program, cause, block, page, 1) }
+    }
+}
+
+impl Engine {
+    /// Whether chips do one thing at a time, and nobody follows what they do.
+    #[inline(always)]
+    pub(super) fn is_simple(&self) -> bool {
+        self.rules.plain && self.stored.is_none() && self.paths.is_none() && self.work.is_none()
+    }
+
+    /// Programs a page, where a program takes no more and no medium is kept.
+    #[inline(always)]
+    pub fn program_page(&mut self, page: PageProgram) {
+        let id = self.free_slot();
+        let tail = self.blocks[page.block.index()].tail;
+        // In its die's queue it comes after what is there; what is not there yet has to be waited
+        // for.
+        let waits = tail != NONE && !self.ops[tail as usize].ready;
+        if waits || !self.is_simple() {
+            let PageProgram { cause, block, page, guard, waiter, slots } = page;
+            return self.program_otherwise((cause, slots), block, page, guard, waiter);
+        }
+        self.blocks[page.block.index()].tail = id;
+        let life = if page.guard == BlockId::NONE { 0 } else { self.pin(page.guard) };
+        let (seq, epoch) = (self.seq, self.waiting.epoch);
+        self.seq += 1;
+        self.counts.under_way += 1;
+        self.waiting.programs += 1;
+        let state = &mut self.ops[id as usize];
+        self.free_op = state.next;
+        *state = OpState {
+            op: page.as_op(),
+            seq,
+            deps: 0,
+            ready: true,
+            follows: false,
+            live: true,
+            next: NONE,
+            before: tail,
+            waiters: NONE,
+            steps: 1,
+            steps_done: 0,
+            epoch,
+            life,
+            pins: 0,
+            erase_before: NONE,
+        };
+        self.hold(page.waiter);
+        let die = self.die_of(page.block);
+        let d = &mut self.array.dies[die.index()];
+        d.load += 1;
+        if d.running != NONE {
+            let last = std::mem::replace(&mut d.normal.tail, id);
+            if d.normal.head == NONE {
+                d.normal.head = id;
+            } else {
+                self.ops[last as usize].next = id;
+            }
+            return;
+        }
+        (d.running, d.phase) = (id, Phase::Last);
+        let (channel, [bus, array]) = (d.channel, self.rules.page_program);
+        let end = self.begin_last(channel, bus, array);
+        self.events.begin(die.0, end);
+    }
+
+    /// The same as any operation: what is known of it is told one by one, so that nothing of it is
+    /// written down where it is not needed.
+    #[inline(never)]
+    fn program_otherwise(
+        &mut self,
+        (cause, slots): (Cause, u32),
+        block: BlockId,
+        page: u32,
+        guard: BlockId,
+        waiter: JoinId,
+    ) {
+        self.issue_one(&PageProgram { cause, block, page, guard, waiter, slots }.as_op());
+    }
+
+    /// A die of a channel begins the last step of an operation, which has one bus and one array
+    /// phase. When it ends.
+    #[inline(always)]
+    pub(super) fn begin_last(&mut self, number: u32, bus: u64, array: u64) -> u64 {
+        let mut channel = &mut self.array.channels[number as usize];
+        if channel.run != DieId::NONE {
+            let run = channel.run;
+            self.cut_run(run);
+            channel = &mut self.array.channels[number as usize];
+        }
+        channel.active += 1;
+        let mut begins = self.now;
+        if bus > 0 {
+            channel.busy_until = channel.busy_until.max(begins) + bus;
+            begins = channel.busy_until;
+        }
+        begins + array
+    }
+}
