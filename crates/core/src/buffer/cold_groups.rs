@@ -338,7 +338,7 @@ impl ColdGroups {
     ) {
         let whole = self.maps_pages == Some(false);
         let start = out.pages.len();
-        // There are no others behind the last cold one.
+        // Where only cold pages leave, there is nothing to look for after the last of them.
         let mut left = if whole { u32::MAX } else { self.groups.size(block.0) };
         for lpn in self.range(block) {
             if left == 0 {

@@ -172,7 +172,8 @@ pub struct Moment<'a> {
     pub counters: &'a Counters,
     /// What had been counted at the end of the warm-up.
     pub before: &'a Counters,
-    /// Response times so far, each in one of several parts; those of the warm-up are left out.
+    /// Response times so far: reads, writes through the buffer, others, writes of which pages
+    /// bypassed it. Those of the warm-up are left out.
     pub responses: &'a [Latency],
     /// Those among them of writes of which pages bypassed the buffer.
     pub bypassed: &'a Latency,

@@ -54,8 +54,8 @@ impl Expert {
         &self.out
     }
 
-    /// Both of these.
-    pub fn decided(&mut self) -> (&dyn Buffer, &mut Outcome) {
+    /// Both of these; what was decided may be taken.
+    pub fn buffer_and_out(&mut self) -> (&dyn Buffer, &mut Outcome) {
         (&*self.buffer, &mut self.out)
     }
 
@@ -147,7 +147,8 @@ impl Expert {
     }
 }
 
-/// Bytes of an outcome that is kept.
+/// Bytes of an outcome that is kept. Where decisions are taken over, its lists are those of whoever
+/// had them last.
 pub fn bytes_of(out: &Outcome) -> usize {
     let Outcome { answers, evictions, pages, notes, note_pages, .. } = out;
     answers.capacity()

@@ -59,13 +59,19 @@ impl Held {
         &self.pages
     }
 
-    /// Serves a span just as the leader has, if that is what [`Self::follow`] would do; else does
-    /// nothing. What the leader decided is the buffer's decision then.
+    /// Serves a span just as the leader has, where that is sure to be what [`Self::follow`] would
+    /// do; else does nothing. What the leader decided is the buffer's decision then.
     pub fn copy(&mut self, span: &Span, leader: &Outcome) -> bool {
-        // Some schemes make room only after they have taken a page in.
+        // Some schemes make room only after they have taken a page in; and what is all clean is
+        // dropped here, whatever the leader does with it.
         let is_plain = |one: &Eviction| {
             let mut pages = leader.pages_of(one).iter();
-            one.before == 0 && (one.action == Action::Drop || pages.any(|page| page.dirty))
+            let leaves = match one.action {
+                Action::Drop => true,
+                Action::WriteBack => false,
+                _ => pages.any(|page| page.dirty),
+            };
+            leaves && one.before == 0
         };
         if !self.in_step
             || !leader.evictions.iter().all(is_plain)
@@ -99,12 +105,8 @@ impl Held {
     fn leave_alike(&mut self, eviction: &Eviction, leader: &Outcome) {
         for page in leader.pages_of(eviction) {
             if let Some(slot) = self.pages.find(page.lpn) {
-                if eviction.action == Action::WriteBack {
-                    self.pages.set_dirty(slot, false);
-                } else {
-                    self.kept.remove(&mut self.links, slot);
-                    self.pages.remove(slot);
-                }
+                self.kept.remove(&mut self.links, slot);
+                self.pages.remove(slot);
             }
         }
     }
@@ -154,7 +156,7 @@ impl Held {
         self.fall_in_step(theirs);
     }
 
-    /// The leader holds so many pages: all kept ones, and others if it holds more.
+    /// The leader holds `theirs` pages: all kept ones, and perhaps others.
     fn fall_in_step(&mut self, theirs: u32) {
         self.in_step = self.strays.is_empty() && self.doubts == 0 && self.pages.len() == theirs;
     }
@@ -343,6 +345,7 @@ impl Held {
         let mut slot = self.strays.front();
         while slot != NONE {
             let next = self.strays.after(&self.links, slot);
+            self.doubt(slot);
             if leader.holds(self.pages.get(slot).lpn) {
                 self.unlink(slot);
                 self.kept.push_back(&mut self.links, slot);
@@ -352,13 +355,11 @@ impl Held {
         let mut slot = self.kept.back();
         while slot != NONE {
             let next = self.kept.before(&self.links, slot);
+            self.doubt(slot);
             if !leader.holds(self.pages.get(slot).lpn) {
                 self.estrange(slot);
             }
             slot = next;
-        }
-        for slot in self.slots() {
-            self.doubt(slot);
         }
         self.fall_in_step(leader.len());
     }

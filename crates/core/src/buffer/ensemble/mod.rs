@@ -265,7 +265,7 @@ impl Buffer for Ensemble {
         let Self { whole, experts, choice, held, .. } = self;
         let (buffer, theirs) = match whole {
             Some((buffer, theirs)) => (&**buffer, theirs),
-            None => experts[choice.as_ref().map_or(0, Choice::leader)].decided(),
+            None => experts[choice.as_ref().map_or(0, Choice::leader)].buffer_and_out(),
         };
         if held.copy(span, theirs) {
             out.swap_decisions(theirs);

@@ -28,11 +28,13 @@ struct Trial {
     nodes: Vec<(Lpn, Place)>,
     free: Vec<u32>,
     links: Links,
-    /// Nodes of each place, the most recent first, and how many they are.
+    /// Nodes of each place, the most recent first.
     lists: [List; 3],
+    /// How many nodes are in each list.
     len: [u32; 3],
-    /// Pages that it holds, and those of them that are cold at least.
+    /// Pages that it holds at most.
     size: u32,
+    /// Pages that are cold at least, where it holds as many.
     cold: u32,
     /// Pages that are remembered; where there are none, all that are written are hot.
     remembered: u32,

@@ -36,7 +36,7 @@ struct Pending {
     bypassed: bool,
 }
 
-/// Which part of the response times those of writes are of which pages bypassed the buffer.
+/// The part of the response times that holds those of writes of which pages bypassed the buffer.
 const PAST: usize = 3;
 
 /// All requests under way. It alone knows what each answer waits for.
@@ -130,7 +130,7 @@ impl Requests {
         self.last_answer.saturating_sub(self.first_arrival.unwrap_or(0))
     }
 
-    /// Response times, each in one of several parts.
+    /// Response times: reads, writes through the buffer, others, writes of which pages bypassed it.
     pub fn responses(&self) -> &[Latency] {
         &self.responses
     }

@@ -388,11 +388,11 @@ impl Cx<'_> {
             let After { guard, ordered, waits } = after;
             let Place { block, page, .. } = at;
             let waiter = self.waiter_for(out.cause);
-            let page = PageProgram { cause: out.cause, block, page, guard, waiter, slots };
+            let program = PageProgram { cause: out.cause, block, page, guard, waiter, slots };
             if ordered || !waits.is_none() {
-                return self.engine.issue_any(&FlashOp { ordered, waits, ..page.as_op() });
+                return self.engine.issue_any(&FlashOp { ordered, waits, ..program.as_op() });
             }
-            return self.engine.program_page(page);
+            return self.engine.program_page(program);
         }
         let pages = std::slice::from_ref(&out);
         self.note_program((at, pages, &[]), after, out.cause, u32::from(out.slot));

@@ -13,8 +13,8 @@ use crate::support::ids::DieId;
 pub(super) enum Phase {
     /// Before or in the first bus and array phase.
     First,
-    /// The same of the last step of an operation, which has no others. Only where chips do one thing
-    /// at a time.
+    /// Before or in the only bus and array phase of an operation's last step, where it is taken up
+    /// as such: nothing is to be asked at its end. Only where chips do one thing at a time.
     Last,
     /// Before or in the second ones.
     Second,

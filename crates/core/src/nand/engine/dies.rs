@@ -113,7 +113,7 @@ impl Engine {
             }
             return self.start_step(die);
         }
-        // Mostly it is one step of an operation that has the die to itself until then.
+        // One step with two more phases: a read or a copy.
         d.phase = Phase::First;
         let [bus, array, ..] = step;
         let begins = if bus == 0 {

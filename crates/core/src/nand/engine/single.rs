@@ -53,20 +53,21 @@ impl Engine {
         self.rules.plain && self.stored.is_none() && self.paths.is_none() && self.work.is_none()
     }
 
-    /// Programs a page, where a program takes no more and no medium is kept.
+    /// The same as [`Self::issue_one`] of [`PageProgram::as_op`], in fewer steps where chips are
+    /// plain and nobody follows them. Only where a program takes one page and no medium is kept.
     #[inline(always)]
-    pub fn program_page(&mut self, page: PageProgram) {
+    pub fn program_page(&mut self, program: PageProgram) {
         let id = self.free_slot();
-        let tail = self.blocks[page.block.index()].tail;
+        let tail = self.blocks[program.block.index()].tail;
         // In its die's queue it comes after what is there; what is not there yet has to be waited
         // for.
         let waits = tail != NONE && !self.ops[tail as usize].ready;
         if waits || !self.is_simple() {
-            let PageProgram { cause, block, page, guard, waiter, slots } = page;
+            let PageProgram { cause, block, page, guard, waiter, slots } = program;
             return self.program_otherwise((cause, slots), block, page, guard, waiter);
         }
-        self.blocks[page.block.index()].tail = id;
-        let life = if page.guard == BlockId::NONE { 0 } else { self.pin(page.guard) };
+        self.blocks[program.block.index()].tail = id;
+        let life = if program.guard == BlockId::NONE { 0 } else { self.pin(program.guard) };
         let (seq, epoch) = (self.seq, self.waiting.epoch);
         self.seq += 1;
         self.counts.under_way += 1;
@@ -74,7 +75,7 @@ impl Engine {
         let state = &mut self.ops[id as usize];
         self.free_op = state.next;
         *state = OpState {
-            op: page.as_op(),
+            op: program.as_op(),
             seq,
             deps: 0,
             ready: true,
@@ -90,8 +91,8 @@ impl Engine {
             pins: 0,
             erase_before: NONE,
         };
-        self.hold(page.waiter);
-        let die = self.die_of(page.block);
+        self.hold(program.waiter);
+        let die = self.die_of(program.block);
         let d = &mut self.array.dies[die.index()];
         d.load += 1;
         if d.running != NONE {
@@ -109,8 +110,8 @@ impl Engine {
         self.events.begin(die.0, end);
     }
 
-    /// The same as any operation: what is known of it is told one by one, so that nothing of it is
-    /// written down where it is not needed.
+    /// The same as any operation. Its parts are passed one by one, in registers, so that the common
+    /// way need not put them into memory.
     #[inline(never)]
     fn program_otherwise(
         &mut self,
