@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -100,8 +101,19 @@ def ticks(browser: webdriver.Chrome, plot: str) -> list[str]:
     return texts(browser, f"#{plot} .role-axis:last-of-type .role-axis-label text")
 
 
-def double_click(browser: webdriver.Chrome, selector: str) -> None:
-    ActionChains(browser).double_click(one(browser, selector)).perform()
+def double_click(browser: webdriver.Chrome, selector: str, shown: str) -> None:
+    """Click twice, and see what is shown then.
+
+    A page that is too busy takes the clicks for two of their own, which undo each other: then once more.
+    """
+    for _ in range(10):
+        ActionChains(browser).double_click(one(browser, selector)).perform()
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            if texts(browser, "#shown") == [shown]:
+                return
+            time.sleep(0.05)
+    pytest.fail(f"{texts(browser, '#shown')}, expected {shown}")
 
 
 def test_the_best_eight_and_the_baselines_have_colours_and_the_rest_is_grey(
@@ -164,18 +176,14 @@ def test_pointing_at_the_legend_lifts_a_series(browser: webdriver.Chrome) -> Non
 
 
 def test_two_clicks_on_the_legend_isolate_and_bring_back(browser: webdriver.Chrome) -> None:
-    double_click(browser, ".legend [data-value=lru]")
-    until(lambda: texts(browser, "#shown") == ["3 of 90 runs"])
+    double_click(browser, ".legend [data-value=lru]", "3 of 90 runs")
     until(lambda: len({line["stroke"] for line in lines(browser, MEAN)}) == 1)
     assert browser.execute_script("return decodeURIComponent(location.hash)") == "#only:scheme=lru"
-    double_click(browser, ".legend [data-value=lru]")
-    until(lambda: texts(browser, "#shown") == ["90 runs"])
+    double_click(browser, ".legend [data-value=lru]", "90 runs")
     # What was hidden before stays hidden.
     press(browser, ".legend [data-value=none]")
-    double_click(browser, ".legend [data-value=s01]")
-    until(lambda: texts(browser, "#shown") == ["3 of 90 runs"])
-    double_click(browser, ".legend [data-value=s01]")
-    until(lambda: texts(browser, "#shown") == ["87 of 90 runs"])
+    double_click(browser, ".legend [data-value=s01]", "3 of 90 runs")
+    double_click(browser, ".legend [data-value=s01]", "87 of 90 runs")
     press(browser, ".legend .show-all")
     until(lambda: texts(browser, "#shown") == ["90 runs"])
 
