@@ -13,6 +13,7 @@ mod priority;
 mod ram;
 mod record;
 mod server;
+mod share;
 mod store;
 
 pub use drive::{Checked, Drive, Failure, Finished, Glance, Info, Scrubbed, Unfinished};

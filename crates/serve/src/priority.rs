@@ -7,12 +7,9 @@
 
 #[cfg(target_os = "linux")]
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Shares of the processor are counted in pieces of this length.
-const PIECE: Duration = Duration::from_millis(100);
-/// So much of each piece may be spent awake with real-time priority.
-const MOST: Duration = Duration::from_millis(80);
+use crate::share::Share;
 
 /// The priority of this thread, which is normal again when this is dropped.
 #[derive(Debug)]
@@ -20,21 +17,19 @@ pub struct Priority {
     high: bool,
     /// Why it cannot be had.
     refused: Option<String>,
-    /// When the piece of time began, and how much of it has been slept.
-    began: Instant,
-    slept: Duration,
+    share: Share,
+    /// Times of the share are counted from here.
+    asked: Instant,
 }
 
 impl Priority {
     /// Asks whether it can be had; it is normal still.
     pub fn ask() -> Self {
-        let now = Instant::now();
-        // It may be had at once.
-        let began = now.checked_sub(PIECE).unwrap_or(now);
-        let mut asked = Self { high: false, refused: None, began, slept: Duration::ZERO };
-        asked.raise();
-        asked.lower();
-        asked
+        let (share, asked) = (Share::default(), Instant::now());
+        let mut priority = Self { high: false, refused: None, share, asked };
+        priority.raise();
+        priority.lower();
+        priority
     }
 
     /// Why it cannot be had, if that is so.
@@ -62,18 +57,16 @@ impl Priority {
         if self.refused.is_some() {
             return;
         }
-        let passed = self.began.elapsed();
-        if passed >= PIECE {
-            (self.began, self.slept) = (Instant::now(), Duration::ZERO);
-            self.raise();
-        } else if passed.saturating_sub(self.slept) > MOST {
-            self.lower();
+        match self.share.changes(self.asked.elapsed()) {
+            Some(true) => self.raise(),
+            Some(false) => self.lower(),
+            None => {}
         }
     }
 
     /// The thread has slept since then.
     pub fn slept_since(&mut self, then: Instant) {
-        self.slept += then.elapsed();
+        self.share.sleeps(then.elapsed());
     }
 }
 
