@@ -5,8 +5,8 @@
 //! follows what they do, little of it has to be asked. What is kept of it is the same as of any
 //! other, so that whoever comes after it finds it.
 
+use super::Engine;
 use super::array::Phase;
-use super::{Engine, OpState};
 use crate::nand::op::{Cause, FlashOp, JoinId, Kind};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, DieId};
@@ -33,8 +33,11 @@ impl PageProgram {
     #[inline(always)]
     pub(super) fn of(op: &FlashOp) -> Option<Self> {
         let FlashOp { kind, cause, block, page, count, guard, waiter, slots, .. } = *op;
+        if kind != Kind::Program {
+            return None;
+        }
         let waits = op.instant || op.ordered || !op.waits.is_none() || !op.signals.is_none();
-        let is_page = kind == Kind::Program && count == 1 && op.own_ns == 0;
+        let is_page = count == 1 && op.own_ns == 0;
         (is_page && !waits).then_some(Self { cause, block, page, guard, waiter, slots })
     }
 
@@ -68,29 +71,7 @@ impl Engine {
         }
         self.blocks[program.block.index()].tail = id;
         let life = if program.guard == BlockId::NONE { 0 } else { self.pin(program.guard) };
-        let (seq, epoch) = (self.seq, self.waiting.epoch);
-        self.seq += 1;
-        self.counts.under_way += 1;
-        self.waiting.programs += 1;
-        let state = &mut self.ops[id as usize];
-        self.free_op = state.next;
-        *state = OpState {
-            op: program.as_op(),
-            seq,
-            deps: 0,
-            ready: true,
-            follows: false,
-            live: true,
-            next: NONE,
-            before: tail,
-            waiters: NONE,
-            steps: 1,
-            steps_done: 0,
-            epoch,
-            life,
-            pins: 0,
-            erase_before: NONE,
-        };
+        self.write_down(id, &program.as_op(), 1, (tail, life), true);
         self.hold(program.waiter);
         let die = self.die_of(program.block);
         let d = &mut self.array.dies[die.index()];
@@ -105,7 +86,7 @@ impl Engine {
             return;
         }
         (d.running, d.phase) = (id, Phase::Last);
-        let (channel, [bus, array]) = (d.channel, self.rules.page_program);
+        let (channel, [bus, array, ..]) = (d.channel, self.rules.step[Kind::Program as usize]);
         let end = self.begin_last(channel, bus, array);
         self.events.begin(die.0, end);
     }
