@@ -96,7 +96,7 @@ impl Engine {
 
     /// The same of an operation that is all of a plan, where no medium is kept.
     #[inline(always)]
-    pub fn issue_one(&mut self, op: &FlashOp) {
+    pub(super) fn issue_one(&mut self, op: &FlashOp) {
         let (id, die, waits) = self.accept(op, (op.waits, op.signals), NONE);
         if !waits {
             self.queue_up(id, die, op, false);

@@ -1,9 +1,9 @@
-//! Programs of single pages that wait for nothing but their die: most of what a drive does for a
-//! host that writes.
+//! Programs and reads of single pages that wait for nothing but their die: most of what a drive does
+//! for a host.
 //!
-//! Such an operation is one step, and one event. Where chips do one thing at a time and nobody
-//! follows what they do, little of it has to be asked. What is kept of it is the same as of any
-//! other, so that whoever comes after it finds it.
+//! Such an operation is one step; a program is one event, too. Where chips do one thing at a time and
+//! nobody follows what they do, little of it has to be asked. What is kept of it is the same as of
+//! any other, so that whoever comes after it finds it.
 
 use super::Engine;
 use super::array::Phase;
@@ -103,6 +103,34 @@ impl Engine {
         waiter: JoinId,
     ) {
         self.issue_one(&PageProgram { cause, block, page, guard, waiter, slots }.as_op());
+    }
+
+    /// Reads a page for the host; its end is told to `waiter`. In fewer steps where chips are plain,
+    /// nobody follows them, and nothing is being programmed in the block: then it waits for nothing
+    /// but its die. Only where no medium is kept.
+    #[inline]
+    pub fn read_page(&mut self, block: BlockId, page: u32, waiter: JoinId) {
+        if self.is_changing(block) || !self.is_simple() {
+            return self.read_otherwise(block, page, waiter);
+        }
+        let (id, life) = (self.free_slot(), self.pin(block));
+        self.counts.reading += 1;
+        let op = &Self::page_read(block, page, waiter);
+        self.write_down(id, op, 1, (NONE, life), true);
+        self.hold(waiter);
+        self.queue_up(id, self.die_of(block), op, false);
+    }
+
+    /// The same as any operation.
+    #[inline(never)]
+    fn read_otherwise(&mut self, block: BlockId, page: u32, waiter: JoinId) {
+        self.issue_one(&Self::page_read(block, page, waiter));
+    }
+
+    #[inline(always)]
+    fn page_read(block: BlockId, page: u32, waiter: JoinId) -> FlashOp {
+        let read = FlashOp::new(Kind::Read, Cause::Host, block, page, 1);
+        FlashOp { array_reads: 1, waiter, ..read }
     }
 
     /// A die of a channel begins the last step of an operation, which has one bus and one array
