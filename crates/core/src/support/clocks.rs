@@ -315,9 +315,11 @@ mod tests {
 
     /// Sets a clock that stood at `before` in the way that is meant for it.
     fn put(clocks: &mut Clocks, i: usize, before: u64, time: u64) {
+        let (first, earliest) = clocks.first();
         match (before, time) {
             (_, NEVER) => clocks.end(i as u32),
             (NEVER, _) => clocks.begin(i as u32, time),
+            _ if first as usize == i && time >= earliest => clocks.set_first(i as u32, time),
             _ => clocks.set(i as u32, time),
         }
     }
