@@ -218,6 +218,9 @@ impl Flash {
         if let Some(marked) = &self.marked {
             let base = self.geometry.ppn(block, 0).index();
             let (from, to) = (base + page as usize, base + end as usize);
+            if count == 1 && marked.get(from) == (self.order == ProgramOrder::Any) {
+                return;
+            }
             let hole = match self.order {
                 ProgramOrder::Any => marked.first_clear(from, to),
                 ProgramOrder::Ascending | ProgramOrder::Sequential => marked.first_set(from, to),

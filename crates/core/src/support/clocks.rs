@@ -177,6 +177,17 @@ impl Clocks {
         }
     }
 
+    /// Sets clock `i`, the first one, which has gone off, to a time no earlier.
+    #[inline(always)]
+    pub fn set_first(&mut self, i: u32, time: u64) {
+        debug_assert!(i == self.first.clock && time >= self.first.time, "the first clock goes on");
+        if !self.many.is_empty() {
+            return self.set_of_many(i, time);
+        }
+        self.few[i as usize % FEW] = time;
+        self.first = self.earliest_of_few();
+    }
+
     /// Sets clock `i`, which is not set. Mostly it goes off after all others.
     #[inline(always)]
     pub fn begin(&mut self, i: u32, time: u64) {
@@ -216,13 +227,24 @@ impl Clocks {
 
     #[inline(never)]
     fn earliest_of_few(&self) -> Entry {
-        let (mut clock, mut time) = (0, self.few[0]);
-        for other in 1..usize::from(self.len).min(FEW) {
+        let half = self.earliest_of_four(0);
+        if usize::from(self.len) <= FEW / 2 {
+            return half;
+        }
+        let other = self.earliest_of_four(FEW / 2);
+        if other.time < half.time { other } else { half }
+    }
+
+    /// The earliest of four of the few, from this one on.
+    #[inline(always)]
+    fn earliest_of_four(&self, from: usize) -> Entry {
+        let (mut clock, mut time) = (from, self.few[from]);
+        for other in from + 1..from + FEW / 2 {
             if self.few[other] < time {
-                (clock, time) = (other as u32, self.few[other]);
+                (clock, time) = (other, self.few[other]);
             }
         }
-        Entry { time, clock }
+        Entry { time, clock: clock as u32 }
     }
 
     #[inline(never)]
@@ -293,9 +315,11 @@ mod tests {
 
     /// Sets a clock that stood at `before` in the way that is meant for it.
     fn put(clocks: &mut Clocks, i: usize, before: u64, time: u64) {
+        let (first, earliest) = clocks.first();
         match (before, time) {
             (_, NEVER) => clocks.end(i as u32),
             (NEVER, _) => clocks.begin(i as u32, time),
+            _ if first as usize == i && time >= earliest => clocks.set_first(i as u32, time),
             _ => clocks.set(i as u32, time),
         }
     }

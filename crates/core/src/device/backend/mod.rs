@@ -368,7 +368,7 @@ impl Backend {
     }
 
     /// Whether a page is on its way to flash, and so in RAM.
-    #[inline]
+    #[inline(always)]
     pub fn is_in_ram(&mut self, ppn: Ppn) -> bool {
         let (block, page) = self.flash.geometry().split(ppn);
         cx!(self, plan, NOBODY).is_in_ram(block, page)
@@ -376,7 +376,7 @@ impl Backend {
 
     /// Reads logical page `lpn`, which lies at `ppn` once `known` has ended: it signals `join` of
     /// the plan, and `waiter` waits.
-    #[inline]
+    #[inline(always)]
     pub fn read(
         &mut self,
         (lpn, ppn): (Lpn, Ppn),
@@ -393,11 +393,9 @@ impl Backend {
     /// The same of a page that is known to lie there: its read begins at once
     /// ([`Self::issues_at_once`]).
     #[inline]
-    pub fn read_at_once(&mut self, (lpn, ppn): (Lpn, Ppn), waiter: JoinId) {
+    pub fn read_at_once(&mut self, ppn: Ppn, waiter: JoinId) {
         let (block, page) = self.flash.geometry().split(ppn);
-        let mut cx = cx!(self, plan, NOBODY);
-        cx.at_once = true;
-        cx.read(block, page, lpn, Cause::Host, JoinId::NONE, waiter);
+        cx!(self, plan, NOBODY).read_at_once(block, page, waiter);
     }
 
     /// Whether a page that is written now is one operation, which need not wait in the plan.

@@ -66,9 +66,10 @@ impl Device {
             }
         } else if request.op == Op::Read && self.backend.finds_alone(lpn) {
             self.backend.count().pages_read += 1;
-            self.read_page_past(id, lpn);
-            // It has been issued.
-            self.condition_met(id);
+            // The condition with which it was admitted is the end of its read.
+            if !self.read_page_past(id, lpn) {
+                self.condition_met(id);
+            }
         } else {
             self.serve_admitted(id, request)?;
         }
@@ -143,7 +144,29 @@ impl Device {
     /// A request waits for the end of one program, which is told to it.
     #[inline]
     fn own_program(id: RequestId) -> Waiter {
-        Waiter::Writes(JoinId::of_tag(Tag::Request(id).bits()))
+        Waiter::Writes(Self::own_operation(id))
+    }
+
+    /// Whom the end of the one operation is told that a request waits for.
+    #[inline]
+    fn own_operation(id: RequestId) -> JoinId {
+        JoinId::of_tag(Tag::Request(id).bits())
+    }
+
+    /// Reads a page that is looked up without planning anything; whether that takes a flash read.
+    #[inline(always)]
+    fn read_page_past(&mut self, id: RequestId, lpn: Lpn) -> bool {
+        let (found, _) = self.backend.translate(NOBODY, lpn, false);
+        let Some(ppn) = found else {
+            self.backend.count().unmapped_reads += 1;
+            return false;
+        };
+        if self.backend.is_in_ram(ppn) {
+            self.backend.count().inflight_hits += 1;
+            return false;
+        }
+        self.backend.read_at_once(ppn, Self::own_operation(id));
+        true
     }
 
     /// The same without time: it is answered at once.

@@ -300,34 +300,14 @@ impl Device {
             self.backend.count().inflight_hits += 1;
             return reads_map;
         }
-        if !fills && !reads_map && span.1 == 1 && self.waits_itself(id) {
-            let waiter = self.tell(id);
-            if self.backend.issues_at_once(&self.observers) {
-                self.backend.read_at_once((lpn, ppn), waiter);
-            } else {
-                self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
-            }
-            return true;
+        let alone = !fills && !reads_map && span.1 == 1 && self.waits_itself(id);
+        let waiter = if alone { self.tell(id) } else { self.reads_join(id, span) };
+        if alone && self.backend.issues_at_once(&self.observers) {
+            self.backend.read_at_once(ppn, waiter);
+        } else {
+            self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
         }
-        let waiter = self.reads_join(id, span);
-        self.backend.read((lpn, ppn), known, Cause::Host, (JoinId::NONE, waiter));
         true
-    }
-
-    /// The same past no buffer, of a page that is looked up without planning anything.
-    #[inline(always)]
-    pub(super) fn read_page_past(&mut self, id: RequestId, lpn: Lpn) {
-        let (found, _) = self.backend.translate(NOBODY, lpn, false);
-        let Some(ppn) = found else {
-            self.backend.count().unmapped_reads += 1;
-            return;
-        };
-        if self.backend.is_in_ram(ppn) {
-            self.backend.count().inflight_hits += 1;
-            return;
-        }
-        let waiter = self.tell(id);
-        self.backend.read_at_once((lpn, ppn), waiter);
     }
 
     /// Whether a request need not have a join for the only page of a span that it reads: no other
@@ -347,14 +327,20 @@ impl Device {
     }
 
     /// The join of the flash reads that a request plans for pages `span`.
+    #[inline(always)]
     fn reads_join(&mut self, id: RequestId, span: (Lpn, u32)) -> JoinId {
         if !self.backend.is_timed() {
             return JoinId::NONE;
         }
-        let open = self.requests.reads(id);
-        if open != NONE {
-            return self.pipeline.fills.join(open);
+        match self.requests.reads(id) {
+            NONE => self.open_reads(id, span),
+            open => self.pipeline.fills.join(open),
         }
+    }
+
+    /// A join of flash reads, the first of which a request plans now.
+    #[inline(never)]
+    fn open_reads(&mut self, id: RequestId, span: (Lpn, u32)) -> JoinId {
         let index = self.pipeline.fills.next();
         let join = self.backend.join(Tag::Reads(index));
         self.backend.hold(join);

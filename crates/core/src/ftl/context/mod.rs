@@ -250,7 +250,7 @@ impl Cx<'_> {
     }
 
     /// Reads logical page `lpn` from page `page` of `block`; it signals `signals` and `waiter`.
-    #[inline]
+    #[inline(always)]
     pub fn read(
         &mut self,
         block: BlockId,
@@ -266,7 +266,6 @@ impl Cx<'_> {
         let g = &self.flash.geometry;
         let same_flash_page = |last: &FlashOp| last.page / g.read_pages == page / g.read_pages;
         if self.timed
-            && !self.at_once
             && let Some(last) = self.plan.ops.last_mut()
             && last.kind == Kind::Read
             && (last.block, last.page + last.count) == (block, page)
@@ -302,15 +301,22 @@ impl Cx<'_> {
             array_reads: 1,
             ..FlashOp::new(Kind::Read, cause, block, page, 1)
         };
-        if self.at_once {
-            return self.engine.issue_one(&op);
-        }
         if let Some(stored) = self.engine.stored() {
             op.payload = self.plan.oob.len() as u32;
             let version = stored.version_of(Content::Host, lpn.0);
             self.plan.oob.push(Oob { lpn, version, ..Oob::default() });
         }
         self.note(op);
+    }
+
+    /// Reads a page for the host, at once, where that takes time and no medium is kept; the end is
+    /// told to `waiter`.
+    #[inline(always)]
+    pub fn read_at_once(&mut self, block: BlockId, page: u32, waiter: JoinId) {
+        self.flash.read(block, page, 1);
+        self.counters.reads[Cause::Host as usize] += 1;
+        self.counters.array_reads += 1;
+        self.engine.read_page(block, page, waiter);
     }
 
     /// Reads translation page `number` from page `page` of `block`; it signals `signals`, and who
@@ -345,7 +351,7 @@ impl Cx<'_> {
 
     /// Whether a page is still in the controller's RAM: in an open program unit, or being
     /// programmed from there.
-    #[inline]
+    #[inline(always)]
     pub fn is_in_ram(&self, block: BlockId, page: u32) -> bool {
         (self.flash.geometry.program_pages > 1 && page >= self.flash.write_ptr(block))
             || (self.timed && self.engine.in_ram(block, page))

@@ -29,8 +29,11 @@ impl Engine {
         d.load += 1;
         let idle = d.running == NONE;
         if idle && !self.chip.gathers() {
-            let step = if self.rules.plain { self.chip.step(op, 0) } else { [0; 4] };
-            return self.start_op(die, id, step, (steps, done));
+            let step = self.step_of(op);
+            if let Some(end) = self.start_op(die, id, step, (steps, done)) {
+                self.events.begin(die.0, end);
+            }
+            return;
         }
         let urgent = self.is_urgent(op);
         if follows && !urgent {
@@ -76,26 +79,33 @@ impl Engine {
         self.complete(id);
     }
 
-    /// A free die takes up an operation.
+    /// What a step of an operation takes, if all take the same.
     #[inline(always)]
-    pub(super) fn start(&mut self, die: DieId, id: u32) {
-        let OpState { op, steps, steps_done, .. } = &self.ops[id as usize];
-        let step = if self.rules.plain { self.chip.step(op, 0) } else { [0; 4] };
-        self.start_op(die, id, step, (*steps, *steps_done));
+    fn step_of(&self, op: &FlashOp) -> [u64; 4] {
+        if self.rules.same_steps && op.own_ns == 0 && !op.copy_back {
+            return self.rules.step[op.kind as usize];
+        }
+        if self.rules.plain { self.chip.step(op, 0) } else { [0; 4] }
     }
 
-    /// The same of one of which is known what a `step` takes if all take the same, the steps in all
-    /// and those that it has done.
+    /// A die takes up an operation of which is known what a `step` takes if all take the same, the
+    /// steps in all and those that it has done. The time that its clock has to be set to, if that
+    /// has not been done.
     #[inline(always)]
-    fn start_op(&mut self, die: DieId, id: u32, step: [u64; 4], (steps, done): (u32, u32)) {
+    fn start_op(
+        &mut self,
+        die: DieId,
+        id: u32,
+        step: [u64; 4],
+        (steps, done): (u32, u32),
+    ) -> Option<u64> {
         let now = self.now;
         let d = &mut self.array.dies[die.index()];
         (d.running, d.since, d.steps_before) = (id, now, done);
         if self.rules.plain && steps - done == 1 && step[2] | step[3] == 0 {
             d.phase = Phase::Last;
             let channel = d.channel;
-            let end = self.begin_last(channel, step[0], step[1]);
-            return self.events.set(die.0, end);
+            return Some(self.begin_last(channel, step[0], step[1]));
         }
         let channel = &mut self.array.channels[d.channel as usize];
         channel.active += 1;
@@ -104,14 +114,16 @@ impl Engine {
             if run != DieId::NONE {
                 self.cut_run(run);
             }
-            return self.start_step(die);
+            self.start_step(die);
+            return None;
         }
         d.step = step;
         if steps - done > 1 || run != DieId::NONE {
             if run != DieId::NONE {
                 self.cut_run(run);
             }
-            return self.start_step(die);
+            self.start_step(die);
+            return None;
         }
         // One step with two more phases: a read or a copy.
         d.phase = Phase::First;
@@ -122,7 +134,7 @@ impl Engine {
             channel.busy_until = channel.busy_until.max(now) + bus;
             channel.busy_until
         };
-        self.events.set(die.0, begins + array);
+        Some(begins + array)
     }
 
     /// Begins the next step, or all that are left where nothing can come between them.
@@ -175,24 +187,27 @@ impl Engine {
     }
 
     /// Begins the second phases of a step, and goes on to the next use of the bus where nothing can
-    /// come in between.
-    #[inline]
+    /// come in between. The die's clock has just gone off.
+    #[inline(always)]
     pub(super) fn second(&mut self, die: DieId) {
         let d = &mut self.array.dies[die.index()];
         d.phase = Phase::Second;
         let [command, first, bus, array] = d.step;
         if bus == 0 {
-            return self.events.set(die.0, self.now + array);
+            return self.events.set_first(die.0, self.now + array);
         }
         let state = &self.ops[d.running as usize];
         let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
+        let channel = &mut self.array.channels[d.channel as usize];
+        channel.busy_until = channel.busy_until.max(self.now) + bus;
+        let mut end = channel.busy_until + array;
         // With the channel to itself, the next step begins a run.
-        let alone = self.array.channels[d.channel as usize].active == 1;
+        let alone = channel.active == 1;
         if goes_on && !alone && self.rules.plain && self.stored.is_none() && d.urgent.head == NONE {
             d.phase = Phase::Across;
-            return self.ask_bus(die, bus, array + first);
+            end += first;
         }
-        self.ask_bus(die, bus, array);
+        self.events.set_first(die.0, end);
     }
 
     /// A host read waits: the end of the step gets its own event again, or has been.
@@ -365,19 +380,32 @@ impl Engine {
     }
 
     /// A die that has nothing to do begins what comes first in its queues.
-    #[inline]
+    #[inline(never)]
     pub(super) fn take_up(&mut self, die: DieId) {
+        if let Some(end) = self.begin_next(die).1 {
+            self.events.set(die.0, end);
+        }
+    }
+
+    /// The same, without a call: whether there is anything, and the time that its clock has to be
+    /// set to, if that has not been done.
+    #[inline(always)]
+    pub(super) fn begin_next(&mut self, die: DieId) -> (bool, Option<u64>) {
         let d = &mut self.array.dies[die.index()];
         let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
         let id = queue.head;
-        if id != NONE {
-            let next = self.ops[id as usize].next;
-            queue.head = next;
-            self.start(die, id);
-            // With thousands under way the next one is not in the cache: it comes meanwhile.
-            if let Some(next) = self.ops.get(next as usize) {
-                std::hint::black_box(next.seq);
-            }
+        if id == NONE {
+            return (false, None);
         }
+        let OpState { op, next, steps, steps_done, .. } = &self.ops[id as usize];
+        let (next, steps, done) = (*next, *steps, *steps_done);
+        queue.head = next;
+        let step = self.step_of(op);
+        let end = self.start_op(die, id, step, (steps, done));
+        // With thousands under way the next one is not in the cache: it comes meanwhile.
+        if let Some(next) = self.ops.get(next as usize) {
+            std::hint::black_box(next.seq);
+        }
+        (true, end)
     }
 }

@@ -96,7 +96,7 @@ impl Engine {
 
     /// The same of an operation that is all of a plan, where no medium is kept.
     #[inline(always)]
-    pub fn issue_one(&mut self, op: &FlashOp) {
+    pub(super) fn issue_one(&mut self, op: &FlashOp) {
         let (id, die, waits) = self.accept(op, (op.waits, op.signals), NONE);
         if !waits {
             self.queue_up(id, die, op, false);
@@ -197,30 +197,10 @@ impl Engine {
             Kind::Program if op.guard != BlockId::NONE => self.pin(op.guard),
             Kind::Program | Kind::Erase => 0,
         };
-        let (steps, seq, epoch) = (self.steps_of(op), self.seq, self.waiting.epoch);
-        self.seq += 1;
-        self.counts.under_way += 1;
-        self.waiting.programs += u32::from(counts_for_flush(op));
-        let state = &mut self.ops[id as usize];
-        self.free_op = state.next;
-        *state = OpState {
-            op: *op,
-            seq,
-            deps: 0,
-            ready: false,
-            follows: leader != NONE,
-            live: true,
-            next: NONE,
-            before,
-            waiters: NONE,
-            steps,
-            steps_done: 0,
-            epoch,
-            life,
-            pins: 0,
-            erase_before: NONE,
-        };
+        let steps = self.steps_of(op);
+        let state = self.write_down(id, op, steps, (before, life), false);
         (state.op.waits, state.op.signals) = (awaits, signals);
+        state.follows = leader != NONE;
         self.path_issued(id);
         for join in [signals, op.waiter] {
             self.hold(join);
@@ -285,6 +265,43 @@ impl Engine {
         self.accept(op, (op.waits, op.signals), leader)
     }
 
+    /// Operation `id` takes the first free slot. It has so many steps, comes after the operation
+    /// `before` on its block, and pins a `life` of one; it is `ready` or may have to wait.
+    #[inline(always)]
+    pub(super) fn write_down(
+        &mut self,
+        id: u32,
+        op: &FlashOp,
+        steps: u32,
+        (before, life): (u32, u32),
+        ready: bool,
+    ) -> &mut OpState {
+        let (seq, epoch) = (self.seq, self.waiting.epoch);
+        self.seq += 1;
+        self.counts.under_way += 1;
+        self.waiting.programs += u32::from(counts_for_flush(op));
+        let state = &mut self.ops[id as usize];
+        self.free_op = state.next;
+        *state = OpState {
+            op: *op,
+            seq,
+            deps: 0,
+            ready,
+            follows: false,
+            live: true,
+            next: NONE,
+            before,
+            waiters: NONE,
+            steps,
+            steps_done: 0,
+            epoch,
+            life,
+            pins: 0,
+            erase_before: NONE,
+        };
+        state
+    }
+
     /// A slot for an operation, the first of the free ones.
     #[inline]
     pub(super) fn free_slot(&mut self) -> u32 {
@@ -339,12 +356,13 @@ impl Engine {
 
     /// Makes `id` wait for the programs under way on pages `page..page + count` of `block`; whether
     /// there are any.
-    #[inline]
+    #[inline(always)]
     fn after_programs(&mut self, id: u32, block: BlockId, page: u32, count: u32) -> bool {
         let tail = self.blocks[block.index()].tail;
         tail != NONE && self.after_those_from(tail, id, block, (page, count))
     }
 
+    #[inline(never)]
     fn after_those_from(
         &mut self,
         tail: u32,

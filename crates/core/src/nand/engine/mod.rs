@@ -74,26 +74,26 @@ struct OpState {
     seq: u64,
     /// Things it still waits for.
     deps: u32,
+    steps_done: u32,
+    /// Erase: pins that it still waits for, and the erase before it that waits too.
+    pins: u32,
+    erase_before: u32,
+    /// Next in the die's queue, or in the list of free slots.
+    next: u32,
+    /// Edges to operations that wait for this one.
+    waiters: u32,
     /// In its die's queue, or running.
     ready: bool,
     /// It comes after another operation of its group, and before what waits on its die.
     follows: bool,
     live: bool,
-    /// Next in the die's queue, or in the list of free slots.
-    next: u32,
     /// The operation that programmed or erased its block before it, if that was still under way.
     before: u32,
-    /// Edges to operations that wait for this one.
-    waiters: u32,
     steps: u32,
-    steps_done: u32,
     /// Number of the barrier that it comes before.
     epoch: u32,
     /// Life of the block that it pins; of an erase, the life that it ends.
     life: u32,
-    /// Erase: pins that it still waits for, and the erase before it that waits too.
-    pins: u32,
-    erase_before: u32,
 }
 
 impl OpState {
@@ -134,11 +134,14 @@ struct Block {
 
 /// What the chips can do, as far as it is asked for often.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with one another")]
 struct Rules {
     /// The chips do one thing at a time, and every step of an operation takes the same.
     plain: bool,
-    /// Bus and array time of the program of a page, where each takes the same.
-    page_program: [u64; 2],
+    /// What a step of each kind takes that is of a page and says nothing else, by the kind's number.
+    step: [[u64; 4]; 4],
+    /// So does every step of an operation that says nothing else.
+    same_steps: bool,
     program_pages: u32,
     single_reads: bool,
     blocks_per_unit: u32,
@@ -210,13 +213,15 @@ impl Engine {
             u32::from(chip.two_plane.is_some())
         };
         let clocks = geometry.dies + others;
-        let page = FlashOp::new(Kind::Program, Cause::Host, BlockId(0), 0, 1);
-        let [bus, array, ..] = chip.step(&page, 0);
+        let step = [Kind::Read, Kind::Program, Kind::Copy, Kind::Erase]
+            .map(|kind| chip.step(&FlashOp::new(kind, Cause::Host, BlockId(0), 0, 1), 0));
+        let single = geometry.program_pages == 1 && geometry.read_pages == 1;
         Self {
             now: 0,
             rules: Rules {
                 plain: chip.is_plain(),
-                page_program: [bus, array],
+                step,
+                same_steps: chip.is_plain() && single,
                 program_pages: geometry.program_pages,
                 single_reads: geometry.read_pages == 1,
                 blocks_per_unit: geometry.blocks_per_unit,

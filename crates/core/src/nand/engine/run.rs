@@ -12,9 +12,11 @@ impl Engine {
     #[inline(always)]
     pub fn run(&mut self, time: u64, freed: u64) {
         let simple = self.is_simple();
+        // A clock that is not set comes after all times.
+        let time = time.min(NEVER - 1);
         while self.waiting.finished.is_empty() && self.counts.freed_slots < freed {
             let (clock, next) = self.events.first();
-            if next > time || next == NEVER {
+            if next > time {
                 return;
             }
             if simple {
@@ -36,10 +38,7 @@ impl Engine {
             let state = &mut self.ops[id as usize];
             match d.phase {
                 Phase::First if d.step[2] | d.step[3] != 0 => return self.second(die),
-                Phase::Across => {
-                    state.steps_done += 1;
-                    return self.second(die);
-                }
+                Phase::Across => return self.go_across(die),
                 Phase::First | Phase::Second if state.steps_done + 1 == state.steps => {}
                 _ => return self.go_on(die),
             }
@@ -48,12 +47,36 @@ impl Engine {
         let d = &mut self.array.dies[die.index()];
         d.load -= 1;
         self.array.channels[d.channel as usize].active -= 1;
-        if d.urgent.head == NONE && d.normal.head == NONE {
-            d.running = NONE;
-            self.events.end(die.0);
-        } else {
-            self.take_up(die);
+        match self.begin_next(die) {
+            (_, Some(end)) => self.events.set_first(die.0, end),
+            (true, None) => {}
+            (false, None) => {
+                self.array.dies[die.index()].running = NONE;
+                self.events.end(die.0);
+            }
         }
+    }
+
+    /// One step ends, and the next one comes to its second use of the bus: as in [`Self::second`],
+    /// of which nothing is left to be asked but whether it goes on so.
+    #[inline(always)]
+    fn go_across(&mut self, die: DieId) {
+        let d = &self.array.dies[die.index()];
+        let state = &mut self.ops[d.running as usize];
+        state.steps_done += 1;
+        let channel = &mut self.array.channels[d.channel as usize];
+        if state.steps_done + 1 < state.steps && channel.active > 1 && d.urgent.head == NONE {
+            let [_, first, bus, array] = d.step;
+            channel.busy_until = channel.busy_until.max(self.now) + bus;
+            return self.events.set_first(die.0, channel.busy_until + array + first);
+        }
+        self.ends_across(die);
+    }
+
+    /// The step is the last one, or something is not as it was.
+    #[inline(never)]
+    fn ends_across(&mut self, die: DieId) {
+        self.second(die);
     }
 
     /// The next step of an operation begins, or several have been one event.

@@ -1,12 +1,12 @@
-//! Programs of single pages that wait for nothing but their die: most of what a drive does for a
-//! host that writes.
+//! Programs and reads of single pages that wait for nothing but their die: most of what a drive does
+//! for a host.
 //!
-//! Such an operation is one step, and one event. Where chips do one thing at a time and nobody
-//! follows what they do, little of it has to be asked. What is kept of it is the same as of any
-//! other, so that whoever comes after it finds it.
+//! Such an operation is one step; a program is one event, too. Where chips do one thing at a time and
+//! nobody follows what they do, little of it has to be asked. What is kept of it is the same as of
+//! any other, so that whoever comes after it finds it.
 
+use super::Engine;
 use super::array::Phase;
-use super::{Engine, OpState};
 use crate::nand::op::{Cause, FlashOp, JoinId, Kind};
 use crate::support::NONE;
 use crate::support::ids::{BlockId, DieId};
@@ -33,8 +33,11 @@ impl PageProgram {
     #[inline(always)]
     pub(super) fn of(op: &FlashOp) -> Option<Self> {
         let FlashOp { kind, cause, block, page, count, guard, waiter, slots, .. } = *op;
+        if kind != Kind::Program {
+            return None;
+        }
         let waits = op.instant || op.ordered || !op.waits.is_none() || !op.signals.is_none();
-        let is_page = kind == Kind::Program && count == 1 && op.own_ns == 0;
+        let is_page = count == 1 && op.own_ns == 0;
         (is_page && !waits).then_some(Self { cause, block, page, guard, waiter, slots })
     }
 
@@ -68,29 +71,7 @@ impl Engine {
         }
         self.blocks[program.block.index()].tail = id;
         let life = if program.guard == BlockId::NONE { 0 } else { self.pin(program.guard) };
-        let (seq, epoch) = (self.seq, self.waiting.epoch);
-        self.seq += 1;
-        self.counts.under_way += 1;
-        self.waiting.programs += 1;
-        let state = &mut self.ops[id as usize];
-        self.free_op = state.next;
-        *state = OpState {
-            op: program.as_op(),
-            seq,
-            deps: 0,
-            ready: true,
-            follows: false,
-            live: true,
-            next: NONE,
-            before: tail,
-            waiters: NONE,
-            steps: 1,
-            steps_done: 0,
-            epoch,
-            life,
-            pins: 0,
-            erase_before: NONE,
-        };
+        self.write_down(id, &program.as_op(), 1, (tail, life), true);
         self.hold(program.waiter);
         let die = self.die_of(program.block);
         let d = &mut self.array.dies[die.index()];
@@ -105,7 +86,7 @@ impl Engine {
             return;
         }
         (d.running, d.phase) = (id, Phase::Last);
-        let (channel, [bus, array]) = (d.channel, self.rules.page_program);
+        let (channel, [bus, array, ..]) = (d.channel, self.rules.step[Kind::Program as usize]);
         let end = self.begin_last(channel, bus, array);
         self.events.begin(die.0, end);
     }
@@ -122,6 +103,34 @@ impl Engine {
         waiter: JoinId,
     ) {
         self.issue_one(&PageProgram { cause, block, page, guard, waiter, slots }.as_op());
+    }
+
+    /// Reads a page for the host; its end is told to `waiter`. In fewer steps where chips are plain,
+    /// nobody follows them, and nothing is being programmed in the block: then it waits for nothing
+    /// but its die. Only where no medium is kept.
+    #[inline]
+    pub fn read_page(&mut self, block: BlockId, page: u32, waiter: JoinId) {
+        if self.is_changing(block) || !self.is_simple() {
+            return self.read_otherwise(block, page, waiter);
+        }
+        let (id, life) = (self.free_slot(), self.pin(block));
+        self.counts.reading += 1;
+        let op = &Self::page_read(block, page, waiter);
+        self.write_down(id, op, 1, (NONE, life), true);
+        self.hold(waiter);
+        self.queue_up(id, self.die_of(block), op, false);
+    }
+
+    /// The same as any operation.
+    #[inline(never)]
+    fn read_otherwise(&mut self, block: BlockId, page: u32, waiter: JoinId) {
+        self.issue_one(&Self::page_read(block, page, waiter));
+    }
+
+    #[inline(always)]
+    fn page_read(block: BlockId, page: u32, waiter: JoinId) -> FlashOp {
+        let read = FlashOp::new(Kind::Read, Cause::Host, block, page, 1);
+        FlashOp { array_reads: 1, waiter, ..read }
     }
 
     /// A die of a channel begins the last step of an operation, which has one bus and one array

@@ -30,8 +30,9 @@ impl Blocks {
                 cx.program(place, &rest[..count], after);
             } else {
                 let lpn = |out: &PageOut| PageOut { lpn: self.striping.lpn(out.lpn), ..*out };
-                let named: Vec<PageOut> = rest[..count].iter().map(lpn).collect();
-                cx.program(place, &named, after);
+                self.named.clear();
+                self.named.extend(rest[..count].iter().map(lpn));
+                cx.program(place, &self.named, after);
             }
             let first = self.geometry.ppn(at.block, page);
             for (ppn, out) in (first.0..).zip(&rest[..count]) {

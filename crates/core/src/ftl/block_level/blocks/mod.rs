@@ -15,6 +15,7 @@
 //! themselves. With it, only the borders translate: what comes from the device, and what is
 //! recorded on flash.
 
+mod columns;
 mod fold;
 mod merge;
 mod recovery;
@@ -23,13 +24,14 @@ mod striping;
 
 use serde::{Deserialize, Serialize};
 
+pub use columns::Columns;
 pub use merge::{MERGE_ERASE, MergeErase, MergeTiming, Way};
 pub use scheme::{BlockScheme, Folded, log_blocks, require, striping};
 pub use striping::Striping;
 
 use std::ops::Range;
 
-use crate::ftl::context::{Cx, Piece};
+use crate::ftl::context::{Cx, PageOut, Piece};
 use crate::ftl::pool::Pool;
 use crate::nand::{Cause, Flash, Geometry, JoinId};
 use crate::support::NONE;
@@ -76,6 +78,9 @@ pub struct Blocks {
     /// Scratch: what is copied together.
     #[serde(skip)]
     pieces: Vec<Piece>,
+    /// Scratch: pages by the names that the host knows them by.
+    #[serde(skip)]
+    named: Vec<PageOut>,
     /// Pages trimmed since the last flush, and which of them are neither written nor buried since.
     trimmed: Vec<Lpn>,
     owed: Bits,
@@ -101,6 +106,7 @@ impl Blocks {
             balance: None,
             last: Chunks::new((data * geometry.pages_per_block) as usize, NONE),
             pieces: Vec::new(),
+            named: Vec::new(),
             trimmed: Vec::new(),
             merge_erase: MergeErase::After,
             erased: JoinId::NONE,

@@ -53,6 +53,9 @@ pub(super) struct Logs {
     links: Links,
     /// Logs that have come to hold no last word.
     emptied: Vec<u32>,
+    /// Logs that are none any more, kept for their memory.
+    #[serde(skip)]
+    shells: Vec<Log>,
 }
 
 impl Logs {
@@ -70,6 +73,7 @@ impl Logs {
             order: List::default(),
             links: Links::new(most as usize),
             emptied: Vec::new(),
+            shells: Vec::new(),
         }
     }
 
@@ -116,7 +120,8 @@ impl Logs {
         columns: impl Iterator<Item = (LogicalBlock, LogicalBlock)>,
     ) -> u32 {
         let Some(index) = self.unused.pop() else { unreachable!("a merge frees a log") };
-        let mut log = Log { group, ..Log::default() };
+        let mut log = self.shells.pop().unwrap_or_default();
+        log.group = group;
         for (lbn, logical_block) in columns {
             let block = blocks.take(blocks.home(lbn));
             self.log_of[block.index()] = index;
@@ -215,10 +220,22 @@ impl Logs {
     }
 
     /// Takes all logs from a group, the oldest first; what becomes of their blocks is the caller's
-    /// business.
-    pub(super) fn release_all(&mut self, group: u32) -> Vec<Log> {
-        let all = std::mem::take(&mut self.groups[group as usize]);
-        all.into_iter().map(|log| self.detach(log)).collect()
+    /// business. They are put back then.
+    pub(super) fn release_all(&mut self, group: u32, into: &mut Vec<Log>) {
+        while let Some(log) = self.groups[group as usize].pop_front() {
+            into.push(self.detach(log));
+        }
+    }
+
+    /// Logs that have been taken are none any more.
+    pub(super) fn put_back(&mut self, taken: &mut Vec<Log>) {
+        for mut log in taken.drain(..) {
+            log.blocks.clear();
+            log.labels.clear();
+            log.entries.clear();
+            (log.live, log.scanned) = (0, (0, 0));
+            self.shells.push(log);
+        }
     }
 
     /// Erases a log that holds nothing any more.

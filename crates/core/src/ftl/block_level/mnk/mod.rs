@@ -62,8 +62,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{
-    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, Way, log_blocks, require,
-    striping,
+    BlockScheme, Blocks, Columns, Folded, MERGE_ERASE, MergeErase, Placement, Way, log_blocks,
+    require, striping,
 };
 use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
@@ -72,7 +72,7 @@ use crate::pattern::{Pattern, Route};
 use crate::support::ids::{BlockId, LogicalBlock, Lpn};
 use crate::support::registry::{About, Choice};
 use crate::upkeep::Upkeep;
-use logs::{Entry, Logs};
+use logs::{Entry, Log, Logs};
 
 /// What `list` says.
 pub const ABOUT: About = About {
@@ -202,7 +202,8 @@ impl Config {
         let mut blocks = Blocks::new(g, data, Placement::Fixed, width);
         blocks.balance_wear(self.balance);
         let groups = data.div_ceil(width).div_ceil(self.group_blocks);
-        let mnk = Mnk { config: self.clone(), width, logs: Logs::new(groups, most, g.blocks()) };
+        let logs = Logs::new(groups, most, g.blocks());
+        let mnk = Mnk { config: self.clone(), width, logs, scratch: Scratch::default() };
         Ok(Folded::on(blocks, self.merge_erase, mnk))
     }
 }
@@ -213,6 +214,17 @@ struct Mnk {
     /// M.
     width: u32,
     logs: Logs,
+    #[serde(skip)]
+    scratch: Scratch,
+}
+
+/// What is put together for one write or merge, kept for its memory.
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    columns: Columns,
+    /// Logs that are merged, and the blocks of one column.
+    merged: Vec<Log>,
+    own: Vec<BlockId>,
 }
 
 impl Mnk {
@@ -269,7 +281,10 @@ impl Mnk {
     /// Folds the clustered block that a log belongs to, with all its logs, into one.
     fn fold_own(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, log: u32) {
         let group = self.logs.group(log);
-        let logs = self.logs.release_all(group);
+        let mut merged = std::mem::take(&mut self.scratch.merged);
+        let mut own = std::mem::take(&mut self.scratch.own);
+        let logs = &mut merged;
+        self.logs.release_all(group, logs);
         let (first, width) = blocks.striping.cluster(LogicalBlock(group * self.width));
         let newest =
             |column: u32| logs.last().map_or(BlockId::NONE, |log| log.blocks[column as usize]);
@@ -282,11 +297,13 @@ impl Mnk {
         });
         for column in 0..width {
             let data = blocks.data[(first + column).index()];
-            let taken: Vec<BlockId> = logs.iter().map(|log| log.blocks[column as usize]).collect();
-            let blank = data.is_none() && taken.iter().all(|&block| cx.flash.write_ptr(block) == 0);
-            let mut own = vec![data];
-            for (at, &block) in taken.iter().enumerate() {
-                let becomes_data = !blank && way != Way::Full && at + 1 == taken.len();
+            let taken = logs.iter().map(|log| log.blocks[column as usize]);
+            let is_blank = |block| cx.flash.write_ptr(block) == 0;
+            let blank = data.is_none() && taken.clone().all(is_blank);
+            own.clear();
+            own.push(data);
+            for (at, block) in taken.enumerate() {
+                let becomes_data = !blank && way != Way::Full && at + 1 == logs.len();
                 if becomes_data || cx.flash.write_ptr(block) > 0 {
                     own.push(block);
                 } else {
@@ -297,6 +314,8 @@ impl Mnk {
                 blocks.merge(cx, first + column, &own, way, (&[], JoinId::NONE));
             }
         }
+        self.logs.put_back(&mut merged);
+        (self.scratch.merged, self.scratch.own) = (merged, own);
     }
 
     /// Empties and erases a log that clustered blocks share; `false` while there are too few
@@ -357,11 +376,12 @@ impl BlockScheme for Mnk {
         let (lbn, _) = blocks.split(pages[0].lpn);
         let Some(log) = self.open(blocks, cx, lbn) else { return 0 };
         let group = self.group_of(lbn);
-        let mut columns: Vec<Vec<PageOut>> = vec![Vec::new(); self.width as usize];
+        let mut columns = std::mem::take(&mut self.scratch.columns);
+        columns.begin(self.width);
         let mut count = 0;
         for out in pages {
             let lbn = blocks.split(out.lpn).0;
-            let column = &mut columns[(lbn.0 % self.width) as usize];
+            let column = columns.of(lbn.0 % self.width);
             if self.group_of(lbn) != group
                 || column.len() as u32 == self.logs.room(log, lbn.0 % self.width, ppb)
             {
@@ -370,7 +390,7 @@ impl BlockScheme for Mnk {
             column.push(*out);
             count += 1;
         }
-        for (column, pages) in (0..).zip(&columns).filter(|(_, pages)| !pages.is_empty()) {
+        for (column, pages) in columns.written() {
             for out in pages {
                 self.logs.forget(blocks, out.lpn..out.lpn + 1);
             }
@@ -378,6 +398,7 @@ impl BlockScheme for Mnk {
             blocks.program(cx, at, pages, waits);
             self.logs.holds(log, pages.len() as u32);
         }
+        self.scratch.columns = columns;
         if self.config.victim == LogVictim::Lru {
             self.logs.touch(log);
         }

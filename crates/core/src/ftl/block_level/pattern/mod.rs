@@ -103,7 +103,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{
-    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placement, log_blocks, require, striping,
+    BlockScheme, Blocks, Columns, Folded, MERGE_ERASE, MergeErase, Placement, log_blocks, require,
+    striping,
 };
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::{Mapping, Shape};
@@ -286,6 +287,7 @@ impl Config {
             before: vec![turn; data as usize],
             heard: None,
             now: None,
+            scratch: Default::default(),
         };
         Ok(Folded::on(blocks, self.merge_erase, ftl))
     }
@@ -342,6 +344,9 @@ struct PatternFtl {
     /// Hint that came last and has not been used.
     heard: Option<Hint>,
     now: Option<Now>,
+    /// Scratch: pages of a write by column, and the room there.
+    #[serde(skip)]
+    scratch: (Columns, Vec<u32>),
 }
 
 impl PatternFtl {
@@ -556,28 +561,30 @@ impl BlockScheme for PatternFtl {
         self.areas.touch(log);
         self.areas.take_in(log, lbn);
         let width = self.areas.all[log as usize].blocks.len() as u32;
-        let mut room: Vec<u32> = (0..width)
-            .map(|column| {
-                self.areas.next(cx.flash, log, column).map_or(0, |at| blocks.ppb() - at.page)
-            })
-            .collect();
-        let mut columns = vec![Vec::new(); width as usize];
+        let (mut columns, mut room) = std::mem::take(&mut self.scratch);
+        columns.begin(width);
+        room.clear();
+        room.extend((0..width).map(|column| {
+            self.areas.next(cx.flash, log, column).map_or(0, |at| blocks.ppb() - at.page)
+        }));
         let mut count = 0;
         for out in pages {
-            let column = (out.lpn.0 % width) as usize;
-            if room[column] == 0 {
+            let column = out.lpn.0 % width;
+            let left = &mut room[column as usize];
+            if *left == 0 {
                 break;
             }
-            room[column] -= 1;
-            columns[column].push(*out);
+            *left -= 1;
+            columns.of(column).push(*out);
             count += 1;
         }
-        for (column, pages) in (0..).zip(&columns).filter(|(_, pages)| !pages.is_empty()) {
+        for (column, pages) in columns.written() {
             if let Some(at) = self.areas.next(cx.flash, log, column) {
                 blocks.program(cx, at, pages, waits);
             }
         }
         self.areas.all[log as usize].is_full = room.iter().all(|&pages| pages == 0);
+        self.scratch = (columns, room);
         count
     }
 
