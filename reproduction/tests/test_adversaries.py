@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from eraseblock_reproduction.adversaries.bench import FTLS, ORDINARY, Asked, Ben
 from eraseblock_reproduction.adversaries.search import BATCH, Effort, Search, Tried, worst
 from eraseblock_reproduction.adversaries.shrink import Shrinking, shrinking
 from eraseblock_reproduction.adversaries.space import BUFFER_PAGES, LONG, Part, Workload, workload_of
-from eraseblock_reproduction.adversaries.stored import Found, Stored, is_whole
+from eraseblock_reproduction.adversaries.stored import Found, Stored, forget, is_whole
 from eraseblock_reproduction.adversaries.survey import left_out, survey
 from eraseblock_reproduction.adversaries.words import spread
 
@@ -114,6 +115,12 @@ def test_what_is_stored_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("eraseblock_reproduction.adversaries.survey.shrinking", _as_it_is)
     effort = Effort(drawn=1, rounds=1)
     told: list[str] = []
+    # Known from a former search: all of it fits into the others.
+    bad = workload_of(
+        {"parts": 1, "first.kind": "uniform", "first.span": 1, "first.size": 1, "first.reads": 0}
+    )
+    point = json.dumps({"point": bad.point})
+    (tmp_path / "known.jsonl").write_text(f'{{"format": "eraseblock adversaries 1"}}\n{point}\n')
 
     def go() -> Stored:
         kept = Stored(tmp_path, effort, 1, ORDINARY, {})
@@ -122,6 +129,7 @@ def test_what_is_stored_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
 
     first = go()
     assert len(first.found) == len(ORDINARY) * len(FTLS) * 2
+    assert first.found["none", "page", "response"].workload == bad
     steps = len(told)
     lines = (tmp_path / "found.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "found.jsonl").write_text("".join(lines[: -2 * len(ORDINARY)]))
@@ -134,6 +142,10 @@ def test_what_is_stored_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert not is_whole(tmp_path, effort, 1, [*ORDINARY, "hbm"])
     with pytest.raises(InputError, match="made with another engine, effort, seed or list of buffers"):
         Stored(tmp_path, effort, 2, ORDINARY, {})
+    forget(tmp_path)
+    anew = Stored(tmp_path, effort, 2, ORDINARY, {})
+    assert not anew.found
+    assert set(anew.known) == {one.workload for one in first.found.values()}
 
 
 def test_who_knows_the_future_is_left_out() -> None:

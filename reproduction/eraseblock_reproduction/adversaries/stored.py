@@ -1,9 +1,13 @@
-"""What the search has found, stored as it is found: the same command goes on where it was stopped."""
+"""What the search has found, stored as it is found: the same command goes on where it was stopped.
+
+What a former search found is known to the next, so that no scheme seems milder because it was looked at anew.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -17,6 +21,8 @@ from eraseblock_reproduction.adversaries.search import Effort, Tried
 from eraseblock_reproduction.adversaries.space import Workload, workload_of
 
 TRIED_NAME, PLAIN_NAME, FOUND_NAME = "tried.jsonl", "plain.jsonl", "found.jsonl"
+# The worst workloads of former searches.
+KNOWN_NAME = "known.jsonl"
 _FORMAT = "eraseblock adversaries 1"
 Line = Mapping[str, Any]
 
@@ -85,6 +91,7 @@ class Stored:
             "schemes": list(schemes),
             "left_out": dict(left_out),
         }
+        self.known = known(folder)
         self.tried: dict[str, list[Tried]] = {}
         for line in self._begun(TRIED_NAME):
             self.tried.setdefault(line["ftl"], []).append(Tried(line["point"], line["costs"]))
@@ -128,8 +135,21 @@ class Stored:
         return lines
 
 
+def known(folder: Path) -> list[Workload]:
+    """The worst workloads of former searches."""
+    path = folder / KNOWN_NAME
+    return [workload_of(line["point"]) for line in _read(path)[1]] if path.exists() else []
+
+
 def forget(folder: Path) -> None:
-    """Remove what a folder holds."""
+    """Remove what a folder holds; its worst workloads are known from now on, as well as those that were."""
+    if (folder / FOUND_NAME).exists():
+        with suppress(InputError):
+            _, found = stored(folder)
+            points = dict.fromkeys([*known(folder), *(one.workload for one in found)])
+            lines = [{"format": _FORMAT}, *({"point": one.point} for one in points)]
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (folder / KNOWN_NAME).write_text(text, encoding="utf-8")
     for name in (TRIED_NAME, PLAIN_NAME, FOUND_NAME):
         (folder / name).unlink(missing_ok=True)
 

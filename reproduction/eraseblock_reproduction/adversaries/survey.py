@@ -83,8 +83,9 @@ def _plain(bench: Bench, stored: Stored, ftl: str) -> list[Line]:
 
 
 def _told(bench: Bench, stored: Stored, ftl: str) -> list[Line]:
-    """Of all plain workloads, each scheme's worst on an FTL by each measure."""
-    pool = list(dict.fromkeys(one for some in stored.plain.values() for one in some))
+    """Of all plain workloads and those known before, each scheme's worst on an FTL by each measure."""
+    plain = (one for some in stored.plain.values() for one in some)
+    pool = list(dict.fromkeys([*plain, *stored.known]))
     # On the other FTL, too: what is bad there may be bad here, and the page says how bad it is there.
     for each in FTLS:
         bench.runs([Asked(each, one, CHOSEN, LONG) for one in pool], stored.schemes)

@@ -46,7 +46,7 @@ def adversaries(
         seed: Seed of the search.
         jobs: Runs at a time; one if left out.
         output: Folder for what is found, in the place of reproduction/adversaries.
-        fresh: Search anew, whatever is stored.
+        fresh: Search anew, whatever is stored; what was worst so far is judged again with what is found.
         page: Write the page of what is stored (docs/adversaries.md), and an experiment for each buffer
             into the folder.
     """
