@@ -8,7 +8,7 @@ use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Metric;
 use eraseblock_core::metrics::erase_bounds::history::Step;
-use eraseblock_core::metrics::erase_bounds::{EraseBound, Limits, bounds};
+use eraseblock_core::metrics::erase_bounds::{EraseBound, Limits, bounds, found};
 use eraseblock_core::metrics::observer::Folding;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
@@ -67,7 +67,7 @@ impl Tiny {
                 }
                 part = (part - 1) & mine;
             }
-            if let Folding::Logs(most) = self.folding {
+            if let Folding::Logs { count: most, .. } = self.folding {
                 if log.is_some() {
                     moves.push((with(*dirty, None), 1));
                 } else if logs.iter().flatten().count() < most as usize {
@@ -128,6 +128,10 @@ impl Tiny {
     }
 }
 
+fn in_logs(count: u32) -> Folding {
+    Folding::Logs { count, in_order: true }
+}
+
 fn steps(random: &mut Pcg64Mcg, tiny: Tiny) -> Vec<Step> {
     let count = random.random_range(4..=14);
     let mut steps = Vec::new();
@@ -158,7 +162,7 @@ fn all_that_a_buffer_could_do_lies_between_the_bounds() {
             blocks: random.random_range(2..=3),
             ppb: 2,
             slots: random.random_range(0..=3),
-            folding: if seed % 2 == 0 { Folding::Anew } else { Folding::Logs(logs) },
+            folding: if seed % 2 == 0 { Folding::Anew } else { in_logs(logs) },
             flushed_at_end: random.random(),
         };
         let steps = steps(&mut random, tiny);
@@ -179,6 +183,71 @@ fn all_that_a_buffer_could_do_lies_between_the_bounds() {
     assert!(found_out > cases / 10, "{found_out}");
     assert!(met > cases / 3 && reached > cases / 5, "{met}, {reached} of {cases}");
     assert!(by.values().filter(|&&times| times > 0).count() == 2, "{by:?}");
+}
+
+/// On a drive that writes past its buffer what a schedule writes, there are so many erases.
+#[test]
+fn what_a_schedule_says_is_what_its_writes_cost() {
+    let mut parts = 0;
+    for (mapping, logs) in [("block", 0), ("bast", 2), ("bast", 5), ("sftl", 3)] {
+        let config = support::config(&json!({
+            "nand": {"blocks_per_plane": 40},
+            "ftl": {"exported": "256 KiB", "mapping": support::mapping(mapping, logs)},
+        }));
+        for seed in 0..10 {
+            let mut drive = Device::new(&config, Options::default()).unwrap();
+            drive.precondition().unwrap();
+            let pages_per_block = config.nand.pages_per_block;
+            let mut random = Pcg64Mcg::seed_from_u64(seed);
+            let steps: Vec<Step> = (0..200)
+                .map(|_| {
+                    let first = random.random_range(0..60) & random.random_range(0..64);
+                    let most = pages_per_block - first % pages_per_block;
+                    let count = random.random_range(1..=most.min(3));
+                    Step::Write { first, count, forced: false }
+                })
+                .collect();
+            let folding = if mapping == "block" { Folding::Anew } else { in_logs(logs) };
+            let limits = Limits {
+                capacity: 8,
+                slots: 8,
+                pages_per_block,
+                folding,
+                flushed_at_end: seed % 2 == 0,
+            };
+            let (bound, schedule) = found(&steps, limits).unwrap();
+            for &(first, count) in &schedule.writes {
+                parts += u64::from(count < pages_per_block);
+                drive.submit(&support::request(Op::Write, first.into(), count.into())).unwrap();
+            }
+            let report = drive.finish().unwrap();
+            let erases = report.flash.erases.total;
+            assert_eq!(erases, schedule.erases, "{mapping} with {logs} logs, seed {seed}");
+            assert_eq!(bound.reachable, Some(erases));
+            assert!(bound.fewest.unwrap() <= erases);
+        }
+    }
+    assert!(parts > 100, "{parts}");
+}
+
+/// A block that leaves in the window in which it is written again leaves once.
+#[test]
+fn a_block_may_leave_just_before_it_is_written_again() {
+    for seed in 0..300 {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let steps: Vec<Step> = (0..120)
+            .map(|_| Step::Write { first: random.random_range(0..48), count: 1, forced: false })
+            .collect();
+        let limits = Limits {
+            capacity: 4,
+            slots: 4,
+            pages_per_block: 4,
+            folding: in_logs(random.random_range(1..=8)),
+            flushed_at_end: false,
+        };
+        let bound = bounds(&steps, limits);
+        assert!(bound.fewest <= bound.reachable, "seed {seed}: {bound:?}");
+    }
 }
 
 /// Small drives, each buffer on each mapping.

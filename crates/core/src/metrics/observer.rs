@@ -197,7 +197,23 @@ pub enum Folding {
     Anew,
     /// In a log block of its own, of which there are so many, or anew; a log block that is given up
     /// costs an erase at least, and a block has one at most.
-    Logs(u32),
+    Logs {
+        /// Log blocks.
+        count: u32,
+        /// A log block that is written in order, from the first page of its block on, costs one
+        /// erase whenever it is given up; where all are taken, the one written longest ago is.
+        in_order: bool,
+    },
+}
+
+impl Folding {
+    /// How many log blocks there are, if any.
+    pub fn logs(self) -> Option<u32> {
+        match self {
+            Self::Logs { count, .. } => Some(count),
+            Self::Unknown | Self::Anew => None,
+        }
+    }
 }
 
 /// What an observer may know of the drive before the first request.

@@ -382,7 +382,13 @@ impl BlockScheme for Bast {
     }
 
     fn folding(&self) -> Folding {
-        Folding::Logs(self.logs.len() as u32)
+        let Config { merge_timing, victim, partial_merge, .. } = self.config;
+        Folding::Logs {
+            count: self.logs.len() as u32,
+            in_order: merge_timing == MergeTiming::Lazy
+                && victim == LogVictim::Lru
+                && partial_merge,
+        }
     }
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {

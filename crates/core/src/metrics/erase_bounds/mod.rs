@@ -7,6 +7,7 @@
 pub mod batches;
 pub mod dual;
 pub mod history;
+pub mod in_order;
 pub mod logs;
 pub mod schedule;
 
@@ -14,6 +15,7 @@ use batches::Batches;
 use dual::{Prices, Stock, ascend};
 use history::{History, Step};
 use logs::Logs;
+use schedule::Schedule;
 use serde::{Deserialize, Serialize};
 
 use super::Figures;
@@ -72,6 +74,8 @@ struct Known<'a> {
     limits: Limits,
     /// Fewest batches, and the prices that say so, if blocks are always written anew.
     anew: (u64, Prices),
+    /// The same with log blocks, where there are any.
+    logged: Option<(u64, Prices)>,
 }
 
 /// A bound: its name, and what it says.
@@ -79,13 +83,7 @@ type Lower = (&'static str, fn(&Known<'_>) -> u64);
 
 /// All bounds from below.
 const LOWER: &[Lower] = &[
-    ("batches", |known| match known.limits.folding {
-        Folding::Logs(count) => {
-            let stock = Stock { slots: known.limits.slots, logs: Some(count.into()) };
-            ascend(known.history, stock, &mut Batches::default()).0
-        }
-        Folding::Anew | Folding::Unknown => known.anew.0,
-    }),
+    ("batches", |known| known.logged.as_ref().unwrap_or(&known.anew).0),
     ("logs", |known| {
         let stock = Stock { slots: known.limits.slots, logs: None };
         ascend(known.history, stock, &mut Logs::new(known.limits.pages_per_block)).0
@@ -97,43 +95,61 @@ const WINDOW: u64 = 32;
 
 /// The bounds for what the host did.
 pub fn bounds(steps: &[Step], limits: Limits) -> EraseBound {
+    found(steps, limits).map_or_else(EraseBound::default, |(bound, _)| bound)
+}
+
+/// The same with the schedule that is `reachable`; nothing where nothing is known of the mapping.
+pub fn found(steps: &[Step], limits: Limits) -> Option<(EraseBound, Schedule)> {
     if limits.folding == Folding::Unknown {
-        return EraseBound::default();
+        return None;
     }
     let pages = (limits.slots / WINDOW).clamp(1, u64::from(u32::MAX)) as u32;
     let history = History::new(steps, limits.pages_per_block, pages, limits.flushed_at_end);
     let stock = Stock { slots: limits.slots, logs: None };
     let anew = ascend(&history, stock, &mut Batches::default());
-    let known = Known { history: &history, limits, anew };
-    let found = LOWER.iter().map(|(name, of)| (of(&known), *name));
+    let logged = limits.folding.logs().map(|count| {
+        let stock = Stock { logs: Some(count.into()), ..stock };
+        ascend(&history, stock, &mut Batches::default())
+    });
+    let known = Known { history: &history, limits, anew, logged };
+    let lower = LOWER.iter().map(|(name, of)| (of(&known), *name));
     // Of equal ones the first.
-    let best = found.reduce(|best, one| if one.0 > best.0 { one } else { best });
-    EraseBound {
+    let best = lower.reduce(|best, one| if one.0 > best.0 { one } else { best });
+    let schedule = best_schedule(steps, &known, pages);
+    let bound = EraseBound {
         fewest: best.map(|best| best.0),
         by: best.map(|best| best.1.to_owned()),
-        reachable: Some(reachable(steps, &known, pages)),
-    }
+        reachable: Some(schedule.erases),
+    };
+    Some((bound, schedule))
 }
 
 /// The best of some schedules, whose plans hold slots to be the dearer the more they are short.
-fn reachable(steps: &[Step], known: &Known<'_>, pages: u32) -> u64 {
-    let (history, limits, prices) = (known.history, known.limits, &known.anew.1);
-    let mut rule = Batches::default();
+fn best_schedule(steps: &[Step], known: &Known<'_>, pages: u32) -> Schedule {
+    let (history, limits) = (known.history, known.limits);
     let keep = schedule::Limits {
         slots: limits.capacity,
         pages_per_block: limits.pages_per_block,
         pages,
         flushed_at_end: limits.flushed_at_end,
+        logs: match limits.folding {
+            Folding::Logs { count, in_order: true } => Some(count),
+            _ => None,
+        },
     };
-    let tries = [8, 9, 10, 12, 16].map(|eighths| {
-        let mut dearer = prices.clone();
-        dearer.slot.iter_mut().for_each(|sum| *sum = *sum / 8 * eighths);
-        let plan: Vec<_> = (history.blocks.iter())
-            .map(|block| rule.plan(block, &dearer, history.windows))
-            .collect();
-        schedule::carried_out(steps, history, &plan, keep)
+    let prices = [Some(&known.anew), known.logged.as_ref()];
+    let tries = prices.into_iter().flatten().flat_map(|(_, prices)| {
+        [8, 9, 10, 12, 16].map(|eighths| {
+            let mut rule = Batches::default();
+            let mut dearer = prices.clone();
+            dearer.slot.iter_mut().for_each(|sum| *sum = *sum / 8 * eighths);
+            let plan: Vec<_> = (history.blocks.iter())
+                .map(|block| rule.plan(block, &dearer, history.windows))
+                .collect();
+            schedule::carried_out(steps, history, &plan, keep)
+        })
     });
-    tries.into_iter().min().unwrap_or(0)
+    tries.min_by_key(|schedule| schedule.erases).unwrap_or_default()
 }
 
 /// Keeps what the host did.

@@ -1,7 +1,8 @@
-//! A schedule that a buffer could really carry out, and how often it stores pages of a block.
+//! A schedule that a buffer could really carry out, and the erases that it causes.
 //!
 //! Assumes of the mapping that a whole block, written in order, costs one erase. The buffer then
-//! completes each block that it stores from flash.
+//! completes each block that it stores from flash. Where there are log blocks, it goes on in a log
+//! that ends before what is stored ([`InOrder`](super::in_order::InOrder)).
 //!
 //! The schedule knows the future: when there has to be room, a block leaves that the plan under
 //! the best prices stores before it is written again, the one that is written again last first;
@@ -10,14 +11,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::history::{History, Step};
+use super::in_order::InOrder;
 
 /// Blocks that are looked at for one to leave, at most and about, where the plan names none.
 const LOOKED_AT: usize = 256;
 
-/// Blocks stored by a buffer of `slots` pages that follows `plan`: for each block of the history
-/// the entries after which it is stored, upwards. O(n log n), but for stepping over all blocks
-/// in the buffer where the plan stores none of them.
-pub fn carried_out(steps: &[Step], history: &History, plan: &[Vec<u32>], limits: Limits) -> u64 {
+/// What is programmed, and what it costs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// Erases.
+    pub erases: u64,
+    /// First logical page and pages of each write, all in one block.
+    pub writes: Vec<(u32, u32)>,
+}
+
+/// What a buffer of `slots` pages does that follows `plan`: for each block of the history the
+/// entries after which it is stored, upwards. O(n log n), but for stepping over all blocks in the
+/// buffer where the plan stores none of them.
+pub fn carried_out(
+    steps: &[Step],
+    history: &History,
+    plan: &[Vec<u32>],
+    limits: Limits,
+) -> Schedule {
     let mut buffer = Buffer::new(history, plan, limits);
     for &step in steps {
         match step {
@@ -29,7 +45,7 @@ pub fn carried_out(steps: &[Step], history: &History, plan: &[Vec<u32>], limits:
     if limits.flushed_at_end {
         buffer.flush();
     }
-    buffer.stores
+    buffer.done
 }
 
 /// What the schedule has to keep to, and how windows end.
@@ -43,6 +59,8 @@ pub struct Limits {
     pub pages: u32,
     /// What is left is stored at the end.
     pub flushed_at_end: bool,
+    /// Log blocks that may be written in order; none: whole blocks are stored.
+    pub logs: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -57,7 +75,10 @@ struct Buffer<'a> {
     pages: u64,
     /// Blocks that the plan stores now, by the window in which they are written again.
     due: BTreeSet<(u32, u32)>,
-    stores: u64,
+    /// The window under which each of them is found there.
+    due_by: BTreeMap<u32, u32>,
+    logs: Option<InOrder>,
+    done: Schedule,
     window: u32,
     filled: u32,
     /// Blocks written in this window.
@@ -75,7 +96,9 @@ impl<'a> Buffer<'a> {
             dirty: BTreeMap::new(),
             pages: 0,
             due: BTreeSet::new(),
-            stores: 0,
+            due_by: BTreeMap::new(),
+            logs: limits.logs.map(InOrder::new),
+            done: Schedule::default(),
             window: 0,
             filled: 0,
             written: BTreeSet::new(),
@@ -96,10 +119,36 @@ impl<'a> Buffer<'a> {
     fn store(&mut self, block: u32) {
         if let Some(pages) = self.dirty.remove(&block) {
             self.pages -= pages.len() as u64;
-            self.stores += 1;
+            if let (Some(&first), Some(&last)) = (pages.first(), pages.last()) {
+                self.program(block, first, last);
+            }
         }
-        let (again, _) = self.outlook(block);
-        self.due.remove(&(again, block));
+        self.is_not_due(block);
+    }
+
+    fn is_not_due(&mut self, block: u32) {
+        if let Some(again) = self.due_by.remove(&block) {
+            self.due.remove(&(again, block));
+        }
+    }
+
+    /// Pages of a block are programmed, with all between them.
+    fn program(&mut self, block: u32, first: u32, last: u32) {
+        let pages_per_block = self.limits.pages_per_block;
+        let begin = block * pages_per_block;
+        let Some(logs) = &mut self.logs else {
+            self.done.erases += 1;
+            self.done.writes.push((begin, pages_per_block));
+            return;
+        };
+        let taken = logs.take(block, first - begin);
+        self.done.erases += u64::from(taken.erased);
+        if let Some(from) = taken.completed_from.filter(|&from| from < pages_per_block) {
+            self.done.writes.push((begin + from, pages_per_block - from));
+        }
+        let until = last + 1 - begin;
+        self.done.writes.push((begin + taken.from, until - taken.from));
+        logs.ends_at(block, until);
     }
 
     /// The block to leave, other than `not`.
@@ -119,10 +168,7 @@ impl<'a> Buffer<'a> {
 
     fn write(&mut self, first: u32, count: u32, forced: bool) {
         let block = first / self.limits.pages_per_block;
-        let due: Vec<_> = self.due.iter().filter(|due| due.1 == block).copied().collect();
-        for one in due {
-            self.due.remove(&one);
-        }
+        self.is_not_due(block);
         self.written.insert(block);
         let mut stays = true;
         loop {
@@ -139,7 +185,8 @@ impl<'a> Buffer<'a> {
                 self.store(block);
             } else {
                 // It is written past the buffer.
-                (stays, self.stores) = (false, self.stores + 1);
+                self.program(block, first, first + count - 1);
+                stays = false;
                 break;
             }
         }
@@ -164,6 +211,7 @@ impl<'a> Buffer<'a> {
                 && let (again, true) = self.outlook(block)
             {
                 self.due.insert((again, block));
+                self.due_by.insert(block, again);
             }
         }
         (self.window, self.filled) = (self.window + 1, 0);
@@ -181,17 +229,15 @@ impl<'a> Buffer<'a> {
             self.pages -= (before - held.len()) as u64;
             if held.is_empty() {
                 self.dirty.remove(&block);
-                let (again, _) = self.outlook(block);
-                self.due.remove(&(again, block));
+                self.is_not_due(block);
             }
         }
     }
 
     fn flush(&mut self) {
-        self.stores += self.dirty.len() as u64;
-        self.dirty.clear();
-        self.due.clear();
-        self.pages = 0;
+        while let Some((&block, _)) = self.dirty.first_key_value() {
+            self.store(block);
+        }
         self.written.clear();
         if self.filled > 0 {
             (self.window, self.filled) = (self.window + 1, 0);

@@ -138,9 +138,10 @@ struct Block {
 struct Rules {
     /// The chips do one thing at a time, and every step of an operation takes the same.
     plain: bool,
-    /// What a step of each kind takes that is of a page and says nothing else, by the kind's number.
+    /// What a step of one page takes, by the kind's number, unless the operation has times of its
+    /// own or copies back.
     step: [[u64; 4]; 4],
-    /// So does every step of an operation that says nothing else.
+    /// Pages are read and programmed one by one, so that this holds for all steps of an operation.
     same_steps: bool,
     program_pages: u32,
     single_reads: bool,
@@ -213,8 +214,11 @@ impl Engine {
             u32::from(chip.two_plane.is_some())
         };
         let clocks = geometry.dies + others;
-        let step = [Kind::Read, Kind::Program, Kind::Copy, Kind::Erase]
-            .map(|kind| chip.step(&FlashOp::new(kind, Cause::Host, BlockId(0), 0, 1), 0));
+        let mut step = [[0; 4]; 4];
+        for kind in [Kind::Read, Kind::Program, Kind::Copy, Kind::Erase] {
+            let op = FlashOp::new(kind, Cause::Host, BlockId(0), 0, 1);
+            step[kind as usize] = chip.step(&op, 0);
+        }
         let single = geometry.program_pages == 1 && geometry.read_pages == 1;
         Self {
             now: 0,

@@ -49,6 +49,7 @@ impl Engine {
         self.array.channels[d.channel as usize].active -= 1;
         match self.begin_next(die) {
             (_, Some(end)) => self.events.set_first(die.0, end),
+            // It has begun, and its clock is set.
             (true, None) => {}
             (false, None) => {
                 self.array.dies[die.index()].running = NONE;
@@ -73,7 +74,8 @@ impl Engine {
         self.ends_across(die);
     }
 
-    /// The step is the last one, or something is not as it was.
+    /// The step is the last one, or something is not as it was. Apart, so that what happens most is
+    /// short.
     #[inline(never)]
     fn ends_across(&mut self, die: DieId) {
         self.second(die);

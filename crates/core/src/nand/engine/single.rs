@@ -106,8 +106,8 @@ impl Engine {
     }
 
     /// Reads a page for the host; its end is told to `waiter`. In fewer steps where chips are plain,
-    /// nobody follows them, and nothing is being programmed in the block: then it waits for nothing
-    /// but its die. Only where no medium is kept.
+    /// nobody follows them, and nothing that changes the block is under way: then it waits for
+    /// nothing but its die. Only where no medium is kept.
     #[inline]
     pub fn read_page(&mut self, block: BlockId, page: u32, waiter: JoinId) {
         if self.is_changing(block) || !self.is_simple() {

@@ -2,7 +2,8 @@
 
 use crate::ftl::context::PageOut;
 
-/// Lists of pages, one for each column. They are kept from one write to the next for their memory.
+/// Lists of pages, one for each column. They are kept from one write to the next for their memory,
+/// also where the next one has fewer columns.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
     lists: Vec<Vec<PageOut>>,
@@ -12,7 +13,9 @@ impl Columns {
     /// So many empty ones.
     pub fn begin(&mut self, width: u32) {
         self.lists.iter_mut().for_each(Vec::clear);
-        self.lists.resize(width as usize, Vec::new());
+        if self.lists.len() < width as usize {
+            self.lists.resize(width as usize, Vec::new());
+        }
     }
 
     /// The pages of a column.

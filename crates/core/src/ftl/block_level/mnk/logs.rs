@@ -229,26 +229,32 @@ impl Logs {
 
     /// Logs that have been taken are none any more.
     pub(super) fn put_back(&mut self, taken: &mut Vec<Log>) {
-        for mut log in taken.drain(..) {
-            log.blocks.clear();
-            log.labels.clear();
-            log.entries.clear();
-            (log.live, log.scanned) = (0, (0, 0));
-            self.shells.push(log);
-        }
+        taken.drain(..).for_each(|log| self.keep(log));
+    }
+
+    /// Keeps a log that is none any more for the memory of its lists, but for the entries: those
+    /// count for the memory of the map, of which a log that is none takes nothing.
+    fn keep(&mut self, mut log: Log) {
+        log.blocks.clear();
+        log.labels.clear();
+        log.entries.clear();
+        (log.live, log.scanned) = (0, (0, 0));
+        self.shells.push(log);
     }
 
     /// Erases a log that holds nothing any more.
     pub(super) fn release(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32) {
         let group = self.group(index);
         self.groups[group as usize].retain(|&log| log != index);
-        for block in self.detach(index).blocks {
+        let log = self.detach(index);
+        for &block in &log.blocks {
             if cx.flash.write_ptr(block) > 0 {
                 blocks.erase(cx, block, CAUSE, JoinId::NONE);
             } else {
                 blocks.give_back(block);
             }
         }
+        self.keep(log);
     }
 
     /// Blocks in use.

@@ -287,7 +287,8 @@ impl Config {
             before: vec![turn; data as usize],
             heard: None,
             now: None,
-            scratch: Default::default(),
+            columns: Columns::default(),
+            room: Vec::new(),
         };
         Ok(Folded::on(blocks, self.merge_erase, ftl))
     }
@@ -344,9 +345,12 @@ struct PatternFtl {
     /// Hint that came last and has not been used.
     heard: Option<Hint>,
     now: Option<Now>,
-    /// Scratch: pages of a write by column, and the room there.
+    /// Pages of a write by column, kept for their memory.
     #[serde(skip)]
-    scratch: (Columns, Vec<u32>),
+    columns: Columns,
+    /// The room in each column, likewise.
+    #[serde(skip)]
+    room: Vec<u32>,
 }
 
 impl PatternFtl {
@@ -561,7 +565,8 @@ impl BlockScheme for PatternFtl {
         self.areas.touch(log);
         self.areas.take_in(log, lbn);
         let width = self.areas.all[log as usize].blocks.len() as u32;
-        let (mut columns, mut room) = std::mem::take(&mut self.scratch);
+        let mut columns = std::mem::take(&mut self.columns);
+        let mut room = std::mem::take(&mut self.room);
         columns.begin(width);
         room.clear();
         room.extend((0..width).map(|column| {
@@ -584,7 +589,7 @@ impl BlockScheme for PatternFtl {
             }
         }
         self.areas.all[log as usize].is_full = room.iter().all(|&pages| pages == 0);
-        self.scratch = (columns, room);
+        (self.columns, self.room) = (columns, room);
         count
     }
 
