@@ -169,11 +169,13 @@ fn all_that_a_buffer_could_do_lies_between_the_bounds() {
         let what = format!("seed {seed}, {tiny:?}: {steps:?}");
         let best = tiny.optimum(&steps);
         let bound = bounds(&steps, tiny.limits());
-        let (fewest, most) = (bound.fewest.unwrap(), bound.reachable.unwrap());
+        let fewest = bound.fewest.unwrap();
         assert!(fewest <= best, "{fewest} > {best}, {what}");
-        assert!(best <= most, "{best} > {most}, {what}");
+        assert!(bound.reachable.is_none_or(|most| best <= most), "{bound:?}, {best}, {what}");
+        let trims = steps.iter().any(|step| matches!(step, Step::Trim { .. }));
+        assert_eq!(bound.reachable.is_none(), trims, "{what}");
         met += u64::from(fewest == best);
-        reached += u64::from(most == best);
+        reached += u64::from(bound.reachable == Some(best));
         *by.entry(bound.by.unwrap()).or_insert(0) += u64::from(fewest > 0);
         if tiny.slots > 0 {
             let limits = Limits { slots: u64::from(tiny.slots) - 1, ..tiny.limits() };
@@ -181,47 +183,55 @@ fn all_that_a_buffer_could_do_lies_between_the_bounds() {
         }
     }
     assert!(found_out > cases / 10, "{found_out}");
-    assert!(met > cases / 3 && reached > cases / 5, "{met}, {reached} of {cases}");
+    assert!(met > cases / 3 && reached > cases / 8, "{met}, {reached} of {cases}");
     assert!(by.values().filter(|&&times| times > 0).count() == 2, "{by:?}");
 }
 
 /// On a drive that writes past its buffer what a schedule writes, there are so many erases.
 #[test]
 fn what_a_schedule_says_is_what_its_writes_cost() {
+    const PAGES_PER_BLOCK: u32 = 8;
     let mut parts = 0;
-    for (mapping, logs) in [("block", 0), ("bast", 2), ("bast", 5), ("sftl", 3)] {
+    for (mapping, logs) in [("block", 0), ("bast", 1), ("bast", 2), ("bast", 5), ("sftl", 3)] {
+        let mut ftl = support::mapping(mapping, logs);
+        if mapping == "sftl" {
+            // As if the buffer said of each write that it is random.
+            ftl["threshold"] = PAGES_PER_BLOCK.into();
+        }
         let config = support::config(&json!({
-            "nand": {"blocks_per_plane": 40},
-            "ftl": {"exported": "256 KiB", "mapping": support::mapping(mapping, logs)},
+            "nand": {"blocks_per_plane": 40, "pages_per_block": PAGES_PER_BLOCK},
+            "ftl": {"exported": "512 KiB", "mapping": ftl},
         }));
-        for seed in 0..10 {
+        for seed in 0..12 {
             let mut drive = Device::new(&config, Options::default()).unwrap();
             drive.precondition().unwrap();
-            let pages_per_block = config.nand.pages_per_block;
             let mut random = Pcg64Mcg::seed_from_u64(seed);
             let steps: Vec<Step> = (0..200)
                 .map(|_| {
-                    let first = random.random_range(0..60) & random.random_range(0..64);
-                    let most = pages_per_block - first % pages_per_block;
+                    let first = random.random_range(0..120) & random.random_range(0..128);
+                    let most = PAGES_PER_BLOCK - first % PAGES_PER_BLOCK;
                     let count = random.random_range(1..=most.min(3));
-                    Step::Write { first, count, forced: false }
+                    match random.random_range(0..40) {
+                        0 => Step::Flush,
+                        kind => Step::Write { first, count, forced: kind == 1 },
+                    }
                 })
                 .collect();
-            let folding = if mapping == "block" { Folding::Anew } else { in_logs(logs) };
+            let slots = [0, 1, 8, 24][seed as usize % 4];
             let limits = Limits {
-                capacity: 8,
-                slots: 8,
-                pages_per_block,
-                folding,
-                flushed_at_end: seed % 2 == 0,
+                capacity: slots,
+                slots,
+                pages_per_block: PAGES_PER_BLOCK,
+                folding: if mapping == "block" { Folding::Anew } else { in_logs(logs) },
+                flushed_at_end: seed % 3 == 0,
             };
             let (bound, schedule) = found(&steps, limits).unwrap();
+            let schedule = schedule.unwrap();
             for &(first, count) in &schedule.writes {
-                parts += u64::from(count < pages_per_block);
+                parts += u64::from(count < PAGES_PER_BLOCK);
                 drive.submit(&support::request(Op::Write, first.into(), count.into())).unwrap();
             }
-            let report = drive.finish().unwrap();
-            let erases = report.flash.erases.total;
+            let erases = drive.finish().unwrap().flash.erases.total;
             assert_eq!(erases, schedule.erases, "{mapping} with {logs} logs, seed {seed}");
             assert_eq!(bound.reachable, Some(erases));
             assert!(bound.fewest.unwrap() <= erases);
@@ -230,9 +240,9 @@ fn what_a_schedule_says_is_what_its_writes_cost() {
     assert!(parts > 100, "{parts}");
 }
 
-/// A block that leaves in the window in which it is written again leaves once.
+/// Also where a block leaves in the very window in which it is written again.
 #[test]
-fn a_block_may_leave_just_before_it_is_written_again() {
+fn schedules_with_many_logs_come_to_an_end() {
     for seed in 0..300 {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let steps: Vec<Step> = (0..120)

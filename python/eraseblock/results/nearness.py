@@ -32,7 +32,7 @@ def sentences(rows: Sequence[Row]) -> list[str]:
 def _sentence(rows: Sequence[Row], several: bool) -> str:
     best = min(rows, key=lambda row: int(row.figure(ERASES.path)))
     erases, fewest = (int(best.figure(path)) for path in (ERASES.path, "erase_bound.fewest"))
-    reachable = int(best.figure("erase_bound.reachable"))
+    reachable = best.figure("erase_bound.reachable")
     where = f"{best.trace} on {best.drive}{best.variant and f' ({best.variant})'}, " if several else ""
     head = (
         f"{where}{best.ftl}, {units.size(best.buffer_bytes)}: `{best.scheme}` ({ERASES.show(erases)} erases)"
@@ -41,7 +41,8 @@ def _sentence(rows: Sequence[Row], several: bool) -> str:
         return f"{head} erases as little as any buffer could."
     if not fewest:
         return f"{head}; of this workload no bound says that any buffer has to erase."
-    known = f", and {ERASES.show(reachable)} can be reached" if reachable < erases else ""
+    is_better = reachable is not None and int(reachable) < erases
+    known = f", and {ERASES.show(reachable)} can be reached" if is_better else ""
     return (
         f"{head} is within {percent(erases / fewest - 1)} of what any buffer could reach: "
         f"none has fewer than {ERASES.show(fewest)}{known}."

@@ -1,6 +1,6 @@
 """What the search has found, stored as it is found: the same command goes on where it was stopped.
 
-What a former search found is known to the next, so that no scheme seems milder because it was looked at anew.
+What a former search found is known to the next, so that nothing bad is forgotten because it was looked for anew.
 """
 
 from __future__ import annotations
@@ -138,18 +138,30 @@ class Stored:
 def known(folder: Path) -> list[Workload]:
     """The worst workloads of former searches."""
     path = folder / KNOWN_NAME
-    return [workload_of(line["point"]) for line in _read(path)[1]] if path.exists() else []
+    workloads = []
+    for number, line in enumerate(_read(path)[1] if path.exists() else [], 2):
+        try:
+            workloads.append(workload_of(line["point"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}, line {number}: no workload of this search: {error!r}") from error
+    return workloads
 
 
 def forget(folder: Path) -> None:
-    """Remove what a folder holds; its worst workloads are known from now on, as well as those that were."""
-    if (folder / FOUND_NAME).exists():
-        with suppress(InputError):
-            _, found = stored(folder)
-            points = dict.fromkeys([*known(folder), *(one.workload for one in found)])
-            lines = [{"format": _FORMAT}, *({"point": one.point} for one in points)]
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-            (folder / KNOWN_NAME).write_text(text, encoding="utf-8")
+    """Remove what a folder holds; its worst workloads are known from now on, as well as those that were.
+
+    Raises:
+        InputError: Those that were known cannot be read. Nothing is removed then.
+    """
+    workloads = known(folder)
+    # What was found with an older format is of no use.
+    with suppress(InputError, KeyError, TypeError, ValueError):
+        workloads += [one.workload for one in stored(folder)[1]]
+    if workloads:
+        lines = [{"format": _FORMAT}, *({"point": one.point} for one in dict.fromkeys(workloads))]
+        written = folder / f"{KNOWN_NAME}.new"
+        written.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        written.replace(folder / KNOWN_NAME)
     for name in (TRIED_NAME, PLAIN_NAME, FOUND_NAME):
         (folder / name).unlink(missing_ok=True)
 

@@ -69,7 +69,14 @@ impl Device {
     fn folding(&self) -> Folding {
         let known =
             self.config.precondition.state == Precondition::Full && self.config.host.warm_up == 0;
-        if known { self.backend.mapping().folding() } else { Folding::Unknown }
+        match self.backend.mapping().folding() {
+            _ if !known => Folding::Unknown,
+            // All logs are given up at the end.
+            Folding::Logs { count, .. } if self.config.host.end_of_run == EndOfRun::Merge => {
+                Folding::Logs { count, in_order: false }
+            }
+            folding => folding,
+        }
     }
 
     /// The run as it stands at time `now`.

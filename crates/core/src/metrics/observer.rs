@@ -201,7 +201,8 @@ pub enum Folding {
         /// Log blocks.
         count: u32,
         /// A log block that is written in order, from the first page of its block on, costs one
-        /// erase whenever it is given up; where all are taken, the one written longest ago is.
+        /// erase when it is given up, and none if it is not; where all are taken, the one written
+        /// longest ago is given up.
         in_order: bool,
     },
 }

@@ -36,8 +36,8 @@ pub const ABOUT: About = About {
         below: ".{fewest,by,reachable}",
         what: "`fewest`: erases that no buffer of this size can avoid on this workload and \
                mapping, and as many merges; `by`: the bound that says so; `reachable`: erases of \
-               a schedule that could be carried out. All null where nothing is known of the \
-               mapping, the drive is not filled first, or a warm-up is left out",
+               a schedule that could be carried out, null where something is trimmed. All null \
+               where nothing is known of the mapping, the drive is not filled first, or a warm-up is left out",
     }],
 };
 
@@ -99,7 +99,9 @@ pub fn bounds(steps: &[Step], limits: Limits) -> EraseBound {
 }
 
 /// The same with the schedule that is `reachable`; nothing where nothing is known of the mapping.
-pub fn found(steps: &[Step], limits: Limits) -> Option<(EraseBound, Schedule)> {
+/// There is no schedule where something was trimmed: mappings store tombstones then, which break
+/// the order of logs and cost erases of their own.
+pub fn found(steps: &[Step], limits: Limits) -> Option<(EraseBound, Option<Schedule>)> {
     if limits.folding == Folding::Unknown {
         return None;
     }
@@ -115,11 +117,12 @@ pub fn found(steps: &[Step], limits: Limits) -> Option<(EraseBound, Schedule)> {
     let lower = LOWER.iter().map(|(name, of)| (of(&known), *name));
     // Of equal ones the first.
     let best = lower.reduce(|best, one| if one.0 > best.0 { one } else { best });
-    let schedule = best_schedule(steps, &known, pages);
+    let trims = steps.iter().any(|step| matches!(step, Step::Trim { .. }));
+    let schedule = (!trims).then(|| best_schedule(steps, &known, pages));
     let bound = EraseBound {
         fewest: best.map(|best| best.0),
         by: best.map(|best| best.1.to_owned()),
-        reachable: Some(schedule.erases),
+        reachable: schedule.as_ref().map(|schedule| schedule.erases),
     };
     Some((bound, schedule))
 }
