@@ -148,6 +148,19 @@ def test_what_is_stored_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert set(anew.known) == {one.workload for one in first.found.values()}
 
 
+def test_nothing_is_forgotten_where_known_workloads_cannot_be_read(tmp_path: Path) -> None:
+    head = json.dumps({"format": "eraseblock adversaries 1"})
+    for name in ("tried.jsonl", "plain.jsonl", "found.jsonl"):
+        (tmp_path / name).write_text(head + "\n", encoding="utf-8")
+    (tmp_path / "known.jsonl").write_text(f'{head}\n{{"point": {{"parts": 1}}}}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"known\.jsonl, line 2: no workload of this search"):
+        forget(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
+    (tmp_path / "known.jsonl").unlink()
+    forget(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_who_knows_the_future_is_left_out() -> None:
     assert left_out(Bench(), ["lru", "opt"]) == {"opt": "it is told the workload beforehand"}
 

@@ -1,6 +1,6 @@
 """What the search has found, stored as it is found: the same command goes on where it was stopped.
 
-What a former search found is known to the next, so that nothing bad is forgotten because it was looked for anew.
+What a former search found is known to the next: nothing bad is forgotten because it was looked for anew.
 """
 
 from __future__ import annotations
