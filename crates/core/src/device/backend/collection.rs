@@ -30,8 +30,8 @@ enum Idle {
 pub(in crate::device) struct Collection {
     /// Units being collected.
     jobs: u32,
-    /// Units may ask for it: the FTL has been given something since none did, or it takes no time,
-    /// so that there may be something to end.
+    /// Units may ask for it: the FTL has been given something, or units were collected, since none
+    /// did; or it takes no time, so that there may be something to end.
     may_be_due: bool,
     /// It takes no time.
     instant: bool,
@@ -203,6 +203,8 @@ impl Backend {
         let mut cx = cx!(self, job_plan, own);
         cx.instant = self.collection.instant;
         let step = self.mapping.reclaim(&mut cx, unit);
+        // What is moved to other units may have them ask.
+        self.collection.may_be_due = true;
         let (now, gc) = (&self.counters.erases, Cause::Gc as usize);
         let collection = &mut self.collection;
         collection.room_made += u64::from(step == Reclaim::Done || now[gc] > erases[gc]);
