@@ -154,6 +154,7 @@ fn steps(random: &mut Pcg64Mcg, tiny: Tiny) -> Vec<Step> {
 #[test]
 fn all_that_a_buffer_could_do_lies_between_the_bounds() {
     let (mut met, mut reached, mut found_out, mut by) = (0, 0, 0, BTreeMap::new());
+    let mut scheduled = 0;
     let cases = 250;
     for seed in 0..cases {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -176,6 +177,7 @@ fn all_that_a_buffer_could_do_lies_between_the_bounds() {
         assert_eq!(bound.reachable.is_none(), trims, "{what}");
         met += u64::from(fewest == best);
         reached += u64::from(bound.reachable == Some(best));
+        scheduled += u64::from(!trims);
         *by.entry(bound.by.unwrap()).or_insert(0) += u64::from(fewest > 0);
         if tiny.slots > 0 {
             let limits = Limits { slots: u64::from(tiny.slots) - 1, ..tiny.limits() };
@@ -183,7 +185,9 @@ fn all_that_a_buffer_could_do_lies_between_the_bounds() {
         }
     }
     assert!(found_out > cases / 10, "{found_out}");
-    assert!(met > cases / 3 && reached > cases / 8, "{met}, {reached} of {cases}");
+    assert!(met > cases / 3, "{met} of {cases}");
+    assert!(scheduled > cases / 2, "{scheduled}");
+    assert!(reached > cases / 5, "{reached} of {scheduled}");
     assert!(by.values().filter(|&&times| times > 0).count() == 2, "{by:?}");
 }
 
