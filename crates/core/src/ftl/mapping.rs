@@ -1,6 +1,7 @@
 //! What every mapping does.
 
 use dyn_clone::DynClone;
+use serde::{Deserialize, Serialize};
 
 use super::advice::Advice;
 use super::context::{Cx, PageOut};
@@ -51,6 +52,21 @@ impl Single {
     }
 }
 
+/// Which single pages are one flash operation, which can begin at once without a plan. Each says more
+/// than the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SinglePages {
+    /// None is known to be.
+    Planned,
+    /// Those that are read. Of a page that is written more may be planned.
+    Reads,
+    /// Some that are written, too: [`Mapping::write_one`] says of each whether it is
+    /// ([`Single::NotAlone`]). Nothing else is programmed for one that is.
+    SomeWrites,
+    /// All: nothing else is planned that whoever waits for a page that is written has to wait for.
+    AllWrites,
+}
+
 /// A mapping: where each logical page lives, where the next write goes, and how space is won back.
 pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// Where a logical page is, or `None` if it was never written or has been trimmed. May plan
@@ -70,21 +86,9 @@ pub trait Mapping: DynClone + Persist + std::fmt::Debug + Send + Sync {
     /// The same as [`Self::translate`] without planning anything. O(1).
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
-    /// Whether a page that it takes is one program, and nothing else is planned for it that whoever
-    /// waits for the page has to wait for.
-    fn takes_one_program(&self) -> bool {
-        false
-    }
-
-    /// Whether it can take a page by one program that begins at once, or say that it is not one
-    /// ([`Single::NotAlone`]), and programs nothing else for pages that it has taken.
-    fn takes_single_pages(&self) -> bool {
-        false
-    }
-
-    /// Whether there are pages that it takes so, and not only reads of single pages.
-    fn writes_alone(&self) -> bool {
-        self.takes_single_pages()
+    /// Which single pages are one operation of it. The same for the life of the mapping.
+    fn single_pages(&self) -> SinglePages {
+        SinglePages::Planned
     }
 
     /// The host is going to use these pages: what is known of them is read from memory, all at

@@ -18,7 +18,7 @@ pub mod wear;
 
 pub use advice::Advice;
 pub use context::{Cx, PageOut, Waiter};
-pub use mapping::{Mapping, Reclaim, Single};
+pub use mapping::{Mapping, Reclaim, Single, SinglePages};
 
 use crate::nand::Geometry;
 use config::FtlConfig;

@@ -23,6 +23,11 @@ pub enum Kind {
     Erase,
 }
 
+impl Kind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Program, Self::Copy, Self::Erase];
+}
+
 /// On whose account an operation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]

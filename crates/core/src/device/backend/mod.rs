@@ -12,7 +12,7 @@ pub(super) use tag::Tag;
 use collection::Collection;
 
 use crate::ftl::gc::GcConfig;
-use crate::ftl::{Advice, Cx, Mapping, PageOut, Single, Waiter};
+use crate::ftl::{Advice, Cx, Mapping, PageOut, Single, SinglePages, Waiter};
 use crate::metrics::{Counters, Observers};
 use crate::nand::{Cause, Engine, Flash, JoinId, Media, PageState, Path, Plan, Shadow, Stored};
 use crate::pattern::Hint;
@@ -58,17 +58,13 @@ pub(super) struct Backend {
     watches_reads: bool,
     /// The FTL places pages, not whole logical blocks.
     places_pages: bool,
-    /// It writes a page by one program and nothing else.
-    takes_one_program: bool,
-    /// It does so with some pages, and tells which.
-    takes_single_pages: bool,
-    writes_alone: bool,
+    /// Which single pages are one operation of it.
+    single_pages: SinglePages,
 }
 
 crate::persist!(Backend {
     flash, engine, counters, plan, job_plan, group, collection, timed, copy_back, watches_reads,
-    places_pages, takes_one_program, takes_single_pages,
-    writes_alone,
+    places_pages, single_pages,
 } objects { mapping });
 
 /// Lends the parts of a backend to its mapping.
@@ -107,9 +103,7 @@ impl Backend {
         }
         let watches_reads = advice.is_some_and(Advice::watches_reads);
         let places_pages = advice.is_some_and(Advice::places_pages);
-        let takes_one_program = mapping.takes_one_program();
-        let takes_single_pages = mapping.takes_single_pages();
-        let writes_alone = mapping.writes_alone();
+        let single_pages = mapping.single_pages();
         Self {
             flash,
             engine,
@@ -123,9 +117,7 @@ impl Backend {
             copy_back,
             watches_reads,
             places_pages,
-            takes_one_program,
-            takes_single_pages,
-            writes_alone,
+            single_pages,
         }
     }
 
@@ -203,19 +195,19 @@ impl Backend {
     /// Whether the FTL writes a page by one program and nothing else.
     #[inline]
     pub fn takes_one_program(&self) -> bool {
-        self.takes_one_program
+        self.single_pages == SinglePages::AllWrites
+    }
+
+    /// Whether single pages that are read are one operation of the FTL.
+    #[inline]
+    pub fn reads_alone(&self) -> bool {
+        self.single_pages >= SinglePages::Reads
     }
 
     /// Whether the FTL writes some pages by one program and nothing else, and tells which.
     #[inline]
-    pub fn takes_single_pages(&self) -> bool {
-        self.takes_single_pages
-    }
-
-    /// Whether there are pages that it writes so.
-    #[inline]
     pub fn writes_alone(&self) -> bool {
-        self.writes_alone
+        self.single_pages >= SinglePages::SomeWrites
     }
 
     /// Whether nothing follows from the end of an operation but for those who wait for it: no idle
@@ -401,21 +393,21 @@ impl Backend {
     /// Whether a page that is written now is one operation, which need not wait in the plan.
     #[inline]
     pub fn begins_at_once(&self, observers: &Observers) -> bool {
-        self.takes_one_program && self.issues_at_once(observers)
+        self.takes_one_program() && self.issues_at_once(observers)
     }
 
     /// Whether an operation that is all that is planned for a page need not wait in the plan:
     /// nothing is planned before it, it takes time, and nobody keeps or hears what it does.
     #[inline]
     pub fn issues_at_once(&self, observers: &Observers) -> bool {
-        self.timed && self.takes_single_pages && self.nothing_comes_between(observers)
+        self.timed && self.reads_alone() && self.nothing_comes_between(observers)
     }
 
     /// Whether a page that is written now is one operation, which begins at once or, without time,
     /// is done.
     #[inline]
     pub fn needs_no_plan(&self, observers: &Observers) -> bool {
-        self.takes_one_program && self.nothing_comes_between(observers)
+        self.takes_one_program() && self.nothing_comes_between(observers)
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! Whom the end of a join, or of an operation, is for: a kind and a number in 30 bits.
 
+use crate::nand::JoinId;
 use crate::support::ids::{PlaneId, RequestId};
 
 const READS: u32 = 1 << 28;
@@ -29,6 +30,12 @@ impl Tag {
             Self::Eviction(place) => KIND | place,
             Self::Job(unit) => JOB | unit.0,
         }
+    }
+
+    /// As the waiter of one operation, whose end it is told: no join is needed for that.
+    #[inline]
+    pub fn waiter(self) -> JoinId {
+        JoinId::of_tag(self.bits())
     }
 
     /// What the engine has kept.

@@ -58,7 +58,7 @@ impl Device {
         let place = self.pipeline.under_way.begin(arrival);
         let tag = Tag::Eviction(place);
         if alone && own == Waiter::Nobody && self.backend.takes_one_program() {
-            return (Waiter::Writes(JoinId::of_tag(tag.bits())), None);
+            return (Waiter::Writes(tag.waiter()), None);
         }
         let join = self.backend.join(tag);
         self.backend.hold(join);

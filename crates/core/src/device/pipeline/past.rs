@@ -31,7 +31,7 @@ impl Device {
                 && self.backend.issues_at_once(&self.observers)
                 && self.is_unwatched()
         };
-        self.backend.takes_single_pages() && (plain || timed())
+        self.backend.reads_alone() && (plain || timed())
     }
 
     /// The page of a request that reads or writes a whole one and nothing else.
@@ -144,13 +144,7 @@ impl Device {
     /// A request waits for the end of one program, which is told to it.
     #[inline]
     fn own_program(id: RequestId) -> Waiter {
-        Waiter::Writes(Self::own_operation(id))
-    }
-
-    /// Whom the end of the one operation is told that a request waits for.
-    #[inline]
-    fn own_operation(id: RequestId) -> JoinId {
-        JoinId::of_tag(Tag::Request(id).bits())
+        Waiter::Writes(Tag::Request(id).waiter())
     }
 
     /// Reads a page that is looked up without planning anything; whether that takes a flash read.
@@ -165,7 +159,7 @@ impl Device {
             self.backend.count().inflight_hits += 1;
             return false;
         }
-        self.backend.read_at_once(ppn, Self::own_operation(id));
+        self.backend.read_at_once(ppn, Tag::Request(id).waiter());
         true
     }
 

@@ -323,7 +323,7 @@ impl Device {
     #[inline]
     fn tell(&mut self, id: RequestId) -> JoinId {
         self.requests.add_condition(id);
-        JoinId::of_tag(Tag::Request(id).bits())
+        Tag::Request(id).waiter()
     }
 
     /// The join of the flash reads that a request plans for pages `span`.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::ftl::context::{Cx, PageOut};
 use crate::ftl::page_level::store::table::{OWN, Table};
 use crate::ftl::page_level::store::{Owners, Store};
-use crate::ftl::{Advice, Mapping, Reclaim, Single};
+use crate::ftl::{Advice, Mapping, Reclaim, Single, SinglePages};
 use crate::metrics::Counters;
 use crate::nand::{Cause, Flash, JoinId, Media};
 use crate::pattern::{Hint, Pattern, Policy, Route};
@@ -326,12 +326,14 @@ impl<S: PageScheme + 'static> Mapping for PageLevel<S> {
         self.table.lookup(lpn)
     }
 
-    fn takes_one_program(&self) -> bool {
-        S::MAP_IN_RAM && self.store.takes_one_program()
-    }
-
-    fn takes_single_pages(&self) -> bool {
-        self.store.geometry().program_pages == 1
+    fn single_pages(&self) -> SinglePages {
+        if S::MAP_IN_RAM && self.store.takes_one_program() {
+            SinglePages::AllWrites
+        } else if self.store.geometry().program_pages == 1 {
+            SinglePages::SomeWrites
+        } else {
+            SinglePages::Planned
+        }
     }
 
     fn fetch(&self, pages: &[Lpn]) {

@@ -1,11 +1,29 @@
 //! Dies and channels at work: queues, steps, the bus, and runs of steps that are one event.
 
-use super::array::Phase;
+use super::array::{Channel, Die, Phase};
 use super::{Engine, OpState};
 use crate::nand::op::{Cause, FlashOp, Kind};
 use crate::support::NONE;
 use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
+
+/// What a die has begun.
+pub(super) enum Begun {
+    /// There was nothing.
+    Nothing,
+    /// Something, whose first event comes at that time; its clock is not set.
+    Until(u64),
+    /// Something, and its clock is set.
+    ClockIsSet,
+}
+
+/// Whether a step in its second use of the bus and the first array phase of the next one are one
+/// event: another step follows, others use the channel (with the channel to itself, the next step
+/// begins a run), and no host read waits.
+#[inline(always)]
+pub(super) fn crosses(die: &Die, op: &OpState, channel: &Channel) -> bool {
+    op.steps_done + 1 < op.steps && channel.active > 1 && die.urgent.head == NONE
+}
 
 impl Engine {
     /// A ready operation goes to its die.
@@ -197,13 +215,11 @@ impl Engine {
             return self.events.set_first(die.0, self.now + array);
         }
         let state = &self.ops[d.running as usize];
-        let goes_on = state.steps_done + 1 < state.steps && command == 0 && first > 0;
+        let goes_on = command == 0 && first > 0 && self.rules.plain && self.stored.is_none();
         let channel = &mut self.array.channels[d.channel as usize];
         channel.busy_until = channel.busy_until.max(self.now) + bus;
         let mut end = channel.busy_until + array;
-        // With the channel to itself, the next step begins a run.
-        let alone = channel.active == 1;
-        if goes_on && !alone && self.rules.plain && self.stored.is_none() && d.urgent.head == NONE {
+        if goes_on && crosses(d, state, channel) {
             d.phase = Phase::Across;
             end += first;
         }
@@ -382,20 +398,19 @@ impl Engine {
     /// A die that has nothing to do begins what comes first in its queues.
     #[inline(never)]
     pub(super) fn take_up(&mut self, die: DieId) {
-        if let Some(end) = self.begin_next(die).1 {
+        if let Begun::Until(end) = self.begin_next(die) {
             self.events.set(die.0, end);
         }
     }
 
-    /// The same, without a call: whether there is anything, and the time that its clock has to be
-    /// set to, if that has not been done.
+    /// The same, without a call, but for setting its clock.
     #[inline(always)]
-    pub(super) fn begin_next(&mut self, die: DieId) -> (bool, Option<u64>) {
+    pub(super) fn begin_next(&mut self, die: DieId) -> Begun {
         let d = &mut self.array.dies[die.index()];
         let queue = if d.urgent.head == NONE { &mut d.normal } else { &mut d.urgent };
         let id = queue.head;
         if id == NONE {
-            return (false, None);
+            return Begun::Nothing;
         }
         let OpState { op, next, steps, steps_done, .. } = &self.ops[id as usize];
         let (next, steps, done) = (*next, *steps, *steps_done);
@@ -406,6 +421,6 @@ impl Engine {
         if let Some(next) = self.ops.get(next as usize) {
             std::hint::black_box(next.seq);
         }
-        (true, end)
+        end.map_or(Begun::ClockIsSet, Begun::Until)
     }
 }

@@ -214,8 +214,8 @@ impl Engine {
             u32::from(chip.two_plane.is_some())
         };
         let clocks = geometry.dies + others;
-        let mut step = [[0; 4]; 4];
-        for kind in [Kind::Read, Kind::Program, Kind::Copy, Kind::Erase] {
+        let mut step = [[0; 4]; Kind::ALL.len()];
+        for kind in Kind::ALL {
             let op = FlashOp::new(kind, Cause::Host, BlockId(0), 0, 1);
             step[kind as usize] = chip.step(&op, 0);
         }

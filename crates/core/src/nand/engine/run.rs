@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::array::Phase;
+use super::dies::{Begun, crosses};
 use crate::support::NONE;
 use crate::support::clocks::NEVER;
 use crate::support::ids::DieId;
@@ -48,10 +49,9 @@ impl Engine {
         d.load -= 1;
         self.array.channels[d.channel as usize].active -= 1;
         match self.begin_next(die) {
-            (_, Some(end)) => self.events.set_first(die.0, end),
-            // It has begun, and its clock is set.
-            (true, None) => {}
-            (false, None) => {
+            Begun::Until(end) => self.events.set_first(die.0, end),
+            Begun::ClockIsSet => {}
+            Begun::Nothing => {
                 self.array.dies[die.index()].running = NONE;
                 self.events.end(die.0);
             }
@@ -66,7 +66,7 @@ impl Engine {
         let state = &mut self.ops[d.running as usize];
         state.steps_done += 1;
         let channel = &mut self.array.channels[d.channel as usize];
-        if state.steps_done + 1 < state.steps && channel.active > 1 && d.urgent.head == NONE {
+        if crosses(d, state, channel) {
             let [_, first, bus, array] = d.step;
             channel.busy_until = channel.busy_until.max(self.now) + bus;
             return self.events.set_first(die.0, channel.busy_until + array + first);

@@ -2,7 +2,7 @@
 
 use super::{Blocks, Cx, MergeErase, Placement};
 use crate::ftl::context::PageOut;
-use crate::ftl::{Advice, Mapping, Shape, Single};
+use crate::ftl::{Advice, Mapping, Shape, Single, SinglePages};
 use crate::metrics::Counters;
 use crate::metrics::observer::Folding;
 use crate::nand::config::ProgramOrder;
@@ -173,12 +173,8 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
         count
     }
 
-    fn takes_single_pages(&self) -> bool {
-        true
-    }
-
-    fn writes_alone(&self) -> bool {
-        S::WRITES_ALONE
+    fn single_pages(&self) -> SinglePages {
+        if S::WRITES_ALONE { SinglePages::SomeWrites } else { SinglePages::Reads }
     }
 
     fn fetch(&self, pages: &[Lpn]) {
