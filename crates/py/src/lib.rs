@@ -24,6 +24,9 @@ use interrupt::{Watch, watched};
 use requests::Requests;
 use runner::RUNNER;
 
+#[global_allocator]
+static MEMORY: experiment::LargePages = experiment::LargePages;
+
 /// Version of the engine.
 #[pyfunction]
 fn version() -> &'static str {

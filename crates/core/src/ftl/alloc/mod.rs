@@ -107,6 +107,16 @@ impl Chooser {
         !matches!(self, Self::Other(_))
     }
 
+    /// What a unit offers has changed otherwise than by a page that was picked for it and placed: by
+    /// collection, or by a page of a class that is not picked for. Planes hear of nothing else,
+    /// since their pages are of one class and programmed one by one.
+    #[inline]
+    pub fn has_changed(&mut self, unit: PlaneId) {
+        if let Self::Planes(planes) = self {
+            planes.has_changed(unit);
+        }
+    }
+
     /// [`Allocator::pick`].
     #[inline]
     pub fn pick(&mut self, page: Fresh, units: &mut impl Units) -> Option<PlaneId> {

@@ -47,6 +47,10 @@ pub trait Units {
     /// it does not take the page ([`Self::takes`], or [`Self::takes_in_place`]).
     fn offer(&mut self, unit: PlaneId, old: (PlaneId, u64)) -> Option<Offer>;
 
+    /// So many more pages at least can go to the pool of a unit, to whichever of its units, and this
+    /// one still takes one, if nothing else happens in the pool.
+    fn sure_pages(&self, unit: PlaneId) -> u32;
+
     /// Whether a program unit has been begun there and is not full yet.
     fn has_pending(&self, unit: PlaneId) -> bool;
 }

@@ -18,8 +18,8 @@ pub(super) enum Begun {
 }
 
 /// Whether a step in its second use of the bus and the first array phase of the next one are one
-/// event: another step follows, others use the channel (with the channel to itself, the next step
-/// begins a run), and no host read waits.
+/// event, where chips and steps allow that: another step follows, others use the channel (with the
+/// channel to itself, the next step begins a run), and no host read waits.
 #[inline(always)]
 pub(super) fn crosses(die: &Die, op: &OpState, channel: &Channel) -> bool {
     op.steps_done + 1 < op.steps && channel.active > 1 && die.urgent.head == NONE

@@ -61,6 +61,12 @@ impl Rotation {
         let count = store.together(unit).count() as u32 * store.geometry().blocks_per_unit;
         let last = self.taken[store.lead(unit).index()];
         let after = |block: BlockId| (self.number(store, block) + count - last - 1) % count;
+        // On a drive that is written in order, the next block is the one erased longest ago of some
+        // plane.
+        let oldest = store.together(unit).filter_map(|unit| store.erased_blocks(unit).next());
+        if let Some(next) = { oldest }.find(|&block| after(block) == 0) {
+            return Some(next);
+        }
         let erased = store.together(unit).flat_map(|unit| store.erased_blocks(unit));
         erased.min_by_key(|&block| after(block))
     }

@@ -56,6 +56,9 @@ impl Store {
     /// Collects `unit` as far as one plan goes. What has to go on without anything in between says
     /// so.
     pub fn collect(&mut self, cx: &mut Cx<'_>, unit: PlaneId, owners: &mut impl Owners) -> Reclaim {
+        if let Some(alloc) = &mut self.alloc {
+            alloc.has_changed(unit);
+        }
         let grain = self.limits.grain;
         cx.plan.together |= grain != Grain::Steps;
         let erases = Counters::total(&cx.counters.erases);

@@ -641,8 +641,13 @@ impl Store {
                 self.alloc = Some(alloc);
             }
             self.ask_discipline(|discipline, store| discipline.asks_for_room(store, unit));
-        } else if !self.has_pending(unit, class) {
-            self.turn = (self.turn + 1) % self.pools.units_each();
+        } else {
+            if let Some(alloc) = &mut self.alloc {
+                alloc.has_changed(unit);
+            }
+            if !self.has_pending(unit, class) {
+                self.turn = (self.turn + 1) % self.pools.units_each();
+            }
         }
         Some(ppn)
     }

@@ -81,6 +81,19 @@ impl Units for View<'_> {
         Some(Offer { free: erased * store.data_pages() + rest, is_newer })
     }
 
+    fn sure_pages(&self, unit: PlaneId) -> u32 {
+        let store = &*self.store;
+        // Where pages wait for erases, some are erased that cannot be written yet.
+        if !store.limits.one_open || store.limits.pools_as_one || self.engine.erasing() > 0 {
+            return 0;
+        }
+        let u = &store.units[unit.index()];
+        let share = store.limits.share.saturating_sub(u.valid + u.coming);
+        // A unit takes pages while one block is erased beside its open one, or two if none is open.
+        let room = store.free_pages(unit, self.class).saturating_sub(2 * store.data_pages());
+        room.min(share)
+    }
+
     #[inline]
     fn has_pending(&self, unit: PlaneId) -> bool {
         self.store.has_pending(unit, self.class)
