@@ -382,6 +382,11 @@ impl Device {
         if !std::mem::replace(&mut self.idleness_noted, true) {
             self.note_idleness()?;
         }
+        // What was begun after the last event may have made room. Nobody waits for it until the
+        // next one: how many events there are depends on how closely flash is followed.
+        if self.pipeline.has_parked() {
+            self.place_parked()?;
+        }
         let mut next = self.next_time();
         if next == NEVER
             && (self.pipeline.has_parked()
@@ -420,6 +425,9 @@ impl Device {
 
     /// Lets the next thing happen.
     pub(super) fn advance(&mut self) -> Result<(), DeviceError> {
+        if self.pipeline.has_parked() {
+            self.place_parked()?;
+        }
         if self.next_time() == NEVER {
             return self.unstick();
         }

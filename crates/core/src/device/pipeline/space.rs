@@ -180,7 +180,9 @@ impl Device {
 
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<JoinId>, tried: bool) {
-        self.pipeline.parked.saw_room(self.backend.reclaimed());
+        if self.pipeline.parked.is_empty() {
+            self.pipeline.parked.saw_room(self.backend.reclaimed());
+        }
         let Some(first) = pages.first() else { return };
         let queue = self.queue_of(first.lpn);
         if pages.iter().all(|out| self.queue_of(out.lpn) == queue) {
@@ -223,15 +225,16 @@ impl Device {
 
     /// Collection has made room, or an erase has ended: writes what is parked, as far as that goes.
     pub(in crate::device) fn place_parked(&mut self) -> Result<(), DeviceError> {
-        let room = self.backend.reclaimed();
-        if self.pipeline.parked.is_empty()
-            || !self.pipeline.parked.is_new_room(room)
-            || self.worn_out
-        {
-            return Ok(());
+        // Whoever tries begins collection, which may make room at once.
+        while !self.pipeline.parked.is_empty() && !self.worn_out {
+            let room = self.backend.reclaimed();
+            if !self.pipeline.parked.is_new_room(room) {
+                break;
+            }
+            self.pipeline.parked.saw_room(room);
+            self.try_parked()?;
         }
-        self.pipeline.parked.saw_room(room);
-        self.try_parked()
+        Ok(())
     }
 
     /// Tries to write what is parked.
