@@ -413,6 +413,10 @@ impl Device {
     fn note_idleness(&mut self) -> Result<(), DeviceError> {
         if self.backend.begins_idle() && self.requests.under_way() == 0 {
             self.backend.use_idle_time(&mut self.observers);
+            if self.backend.collects_at_once() {
+                // What takes no time is not interrupted by what comes next.
+                self.start_jobs()?;
+            }
         }
         let idle = || {
             self.requests.under_way() == 0
