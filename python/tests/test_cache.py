@@ -13,10 +13,10 @@ DRIVE = """\
 preset = "hbm-2010"
 
 [nand]
-blocks_per_plane = 2400
+blocks_per_plane = 600
 
 [ftl]
-exported = "276 MiB"
+exported = "69 MiB"
 
 [precondition]
 state = "steady"

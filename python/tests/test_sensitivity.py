@@ -174,7 +174,7 @@ def test_the_page_is_built_again_with_its_readings(cli: Cli, table_1: Path, tmp_
 
 
 def test_a_sensitivity_run_goes_on_where_it_was_stopped(cli: Cli, sweep_file: Path, tmp_path: Path) -> None:
-    sets = ("--set", 'buffer.size="512 KiB"', "--set", "workload.generate.requests=6_000", "--jobs", "1")
+    sets = ("--set", 'buffer.size="512 KiB"', "--set", "workload.generate.requests=2_500", "--jobs", "1")
     command = [COMMAND, "run", str(sweep_file), "--sensitivity", *sets, "-o", "out"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "out/runs.jsonl"

@@ -137,7 +137,7 @@ fn greedy_collection_amplifies_writes_as_published() {
 /// are being filled are half full: the models get the room that is left.
 #[test]
 fn fifo_and_d_choices_amplify_writes_as_published() {
-    let (blocks, pages_per_block) = (2048, 64);
+    let (blocks, pages_per_block) = (crate::support::cases(1024, 2048), 64);
     for spare in [0.07, 0.15, 0.28] {
         let user_blocks = (f64::from(blocks) / (1.0 + spare)).round() as u32;
         let physical = f64::from(blocks - 2);
