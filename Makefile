@@ -172,9 +172,10 @@ soak: export PROPTEST_RNG_SEED = $(SEED)
 soak: $(EXTENSION) ## Random tests with other seeds and many more cases, then random drives (SEEDS=300 TIME=1200 SEED=7)
 	@echo "seed $(SEED): make soak SEED=$(SEED) plays the same again"
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all -- power:: preconditions:: oracle:: optimum:: \
-	    every_buffer:: even_wear:: chips:: timing:: plain_requests:: ensemble::
+	    every_buffer:: even_wear:: waf:: chips:: timing:: plain_requests:: ensemble::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all -- crashes:: checkpoints:: power_cuts:: mutations::
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test memory
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-experiment --locked --quiet --test all robust::
 	PROPTEST_CASES=4096 cargo test -p eraseblock-unit-tests --locked --quiet
 	cargo test --workspace --locked --quiet

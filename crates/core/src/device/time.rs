@@ -384,9 +384,7 @@ impl Device {
         }
         // What was begun after the last event may have made room. Nobody waits for it until the
         // next one: how many events there are depends on how closely flash is followed.
-        if self.pipeline.has_parked() {
-            self.place_parked()?;
-        }
+        self.place_parked()?;
         let mut next = self.next_time();
         if next == NEVER
             && (self.pipeline.has_parked()
@@ -429,9 +427,7 @@ impl Device {
 
     /// Lets the next thing happen.
     pub(super) fn advance(&mut self) -> Result<(), DeviceError> {
-        if self.pipeline.has_parked() {
-            self.place_parked()?;
-        }
+        self.place_parked()?;
         if self.next_time() == NEVER {
             return self.unstick();
         }
@@ -475,9 +471,7 @@ impl Device {
                 self.start_jobs()?;
             }
             // The end of an erase need not be anybody's to be told of.
-            if self.pipeline.has_parked() {
-                self.place_parked()?;
-            }
+            self.place_parked()?;
             if !self.backend.engine().has_finished() {
                 break;
             }

@@ -223,10 +223,12 @@ impl Device {
         self.pipeline.parked.park(&write, pages, versions, queue);
     }
 
-    /// Collection has made room, or an erase has ended: writes what is parked, as far as that goes.
+    /// Writes what is parked, as far as that goes, if collection has made room or an erase has
+    /// ended since that was tried.
+    #[inline]
     pub(in crate::device) fn place_parked(&mut self) -> Result<(), DeviceError> {
         // Whoever tries begins collection, which may make room at once.
-        while !self.pipeline.parked.is_empty() && !self.worn_out {
+        while self.pipeline.has_parked() && !self.worn_out {
             let room = self.backend.reclaimed();
             if !self.pipeline.parked.is_new_room(room) {
                 break;
