@@ -384,7 +384,9 @@ impl Device {
         }
         // What was begun after the last event may have made room. Nobody waits for it until the
         // next one: how many events there are depends on how closely flash is followed.
-        self.place_parked()?;
+        if self.goes_on_at_once() {
+            return self.go_on_at_once().map(|()| true);
+        }
         let mut next = self.next_time();
         if next == NEVER
             && (self.pipeline.has_parked()
@@ -425,9 +427,12 @@ impl Device {
         if self.backend.watches_reads() && idle() { self.work_ahead() } else { Ok(()) }
     }
 
-    /// Lets the next thing happen.
+    /// Lets the next thing happen, if only that parked writes find room: whoever waits for just
+    /// that looks again before time passes.
     pub(super) fn advance(&mut self) -> Result<(), DeviceError> {
-        self.place_parked()?;
+        if self.goes_on_at_once() {
+            return self.go_on_at_once();
+        }
         if self.next_time() == NEVER {
             return self.unstick();
         }
@@ -460,8 +465,23 @@ impl Device {
         self.after_event()
     }
 
+    /// Whether parked writes may go on, or wait with somebody who can be told, before time passes.
+    #[inline]
+    fn goes_on_at_once(&self) -> bool {
+        self.may_place_parked()
+            || (self.pipeline.has_parked() && self.backend.engine().has_finished())
+    }
+
+    #[cold]
+    fn go_on_at_once(&mut self) -> Result<(), DeviceError> {
+        // Whoever is told may have been the last one under way.
+        self.idleness_noted = false;
+        self.serve_finished()
+    }
+
+    /// Serves those whose joins have ended, and writes what is parked, until neither leads on.
     #[inline(always)]
-    fn after_event(&mut self) -> Result<(), DeviceError> {
+    fn serve_finished(&mut self) -> Result<(), DeviceError> {
         loop {
             // What has ended changes nothing about which units ask to be collected, but for
             // collection itself.
@@ -473,9 +493,14 @@ impl Device {
             // The end of an erase need not be anybody's to be told of.
             self.place_parked()?;
             if !self.backend.engine().has_finished() {
-                break;
+                return Ok(());
             }
         }
+    }
+
+    #[inline(always)]
+    fn after_event(&mut self) -> Result<(), DeviceError> {
+        self.serve_finished()?;
         self.answer_tickets();
         if let Some(stored) = self.backend.engine().stored() {
             if stored.fault().is_some() {

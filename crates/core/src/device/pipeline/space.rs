@@ -223,17 +223,20 @@ impl Device {
         self.pipeline.parked.park(&write, pages, versions, queue);
     }
 
-    /// Writes what is parked, as far as that goes, if collection has made room or an erase has
-    /// ended since that was tried.
+    /// Whether collection has made room, or an erase has ended, since what is parked was tried last.
+    #[inline]
+    pub(in crate::device) fn may_place_parked(&self) -> bool {
+        self.pipeline.has_parked()
+            && self.pipeline.parked.is_new_room(self.backend.reclaimed())
+            && !self.worn_out
+    }
+
+    /// Writes what is parked, as far as that goes, if there may be room by now.
     #[inline]
     pub(in crate::device) fn place_parked(&mut self) -> Result<(), DeviceError> {
         // Whoever tries begins collection, which may make room at once.
-        while self.pipeline.has_parked() && !self.worn_out {
-            let room = self.backend.reclaimed();
-            if !self.pipeline.parked.is_new_room(room) {
-                break;
-            }
-            self.pipeline.parked.saw_room(room);
+        while self.may_place_parked() {
+            self.pipeline.parked.saw_room(self.backend.reclaimed());
             self.try_parked()?;
         }
         Ok(())
