@@ -31,9 +31,10 @@ def test_every_buffer_replays_it_with_any_number_of_workers(cli: Cli, name: str)
         "--device",
         "hbm-2010",
     ]
-    # It touches some tens of MB: to fill the preset's 32 GiB takes ten times as long as to run it.
-    part = ("nand.blocks_per_plane=8442", 'ftl.exported="1 GiB"')
-    arguments += ["--fit", "compact", *(word for setting in part for word in ("--set", setting))]
+    if name.startswith("financial1"):
+        # It touches 58 MB: to fill the preset's 32 GiB takes ten times as long as to run it.
+        part = ("nand.blocks_per_plane=8442", 'ftl.exported="1 GiB"')
+        arguments += ["--fit", "compact", *(word for setting in part for word in ("--set", setting))]
     # All buffers are full long before.
     whole = cli(*arguments, "--buffer-size", "4MiB", "--first", "10_000", "--json", "--jobs", "2")
     assert (whole.returncode, whole.stderr) == (0, "")

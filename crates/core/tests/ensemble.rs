@@ -114,7 +114,7 @@ fn following_writes_no_more_than_leaders_and_a_buffer_for_each_change() {
                 Span { first, count: 1, write: true, request: u64::from(at) }
             };
             let requests: Vec<Span> = (0..LENGTH).map(one).collect();
-            for changes in (0..1_usize << (LENGTH - 1)).step_by(support::cases(13, 1)) {
+            for changes in (0..1_usize << (LENGTH - 1)).step_by(support::cases(7, 1)) {
                 let mut lead = 0;
                 let leads: Vec<usize> = (0..LENGTH as usize)
                     .map(|at| {

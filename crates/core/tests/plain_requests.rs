@@ -444,3 +444,79 @@ fn dynamic_striping_sees_the_same_work_while_the_map_is_read() {
         assert!(figures(Way::Together) == figures(Way::Told), "{seed}");
     }
 }
+
+/// Collection that had begun after the last event had made room, and the last of these writes took
+/// it with the next event: with `verify` there are more of them, and it waited for another erase.
+#[test]
+fn a_write_that_waits_takes_room_at_the_same_time_whoever_looks() {
+    let config = support::config(&json!({
+        "nand": {"dies_per_chip": 2, "blocks_per_plane": 16, "pages_per_block": 4, "endurance": 2,
+                 "timing": {"read": "100 ns", "program": "100 ns", "erase": "100 ns",
+                            "transfer": "25 us", "command": "200 us"}},
+        "ftl": {"mapping": "ssd-model", "exported": "304 KiB"},
+        "buffer": {"scheme": "none"},
+        "host": {"replay": "open", "max_outstanding": 1},
+        "precondition": {"state": "full"},
+    }));
+    // Arrival in ns and page.
+    #[rustfmt::skip]
+    let writes = [
+        (0, 31), (128_523, 49), (349_380, 24), (530_262, 11), (689_849, 13), (689_849, 3),
+        (689_849, 50), (829_906, 1), (829_906, 7), (1_032_196, 35), (1_052_999, 20), (1_052_999, 13),
+        (1_052_999, 40), (1_127_723, 47), (1_392_388, 69), (1_392_388, 44), (1_392_388, 29), (1_597_118, 8),
+        (1_768_439, 1), (1_993_213, 37), (2_010_511, 65), (2_010_511, 19), (2_200_110, 44), (2_377_011, 34),
+        (2_434_335, 27), (2_592_331, 60), (2_592_331, 27), (2_651_826, 37), (2_717_332, 38), (2_717_332, 16),
+        (2_717_332, 5), (2_772_514, 49),
+    ];
+    let requests = writes
+        .map(|(arrival_ns, page)| Request { arrival_ns, ..support::request(Op::Write, page, 1) });
+    let plainly = outcome(&config, &requests, Way::Together, false).unwrap();
+    assert!(plainly == outcome(&config, &requests, Way::Told, false).unwrap());
+    assert!(plainly == outcome(&config, &requests, Way::Told, true).unwrap());
+}
+
+/// How far collection goes ahead of need depends on the time between requests, not on how they are
+/// handed over; a closed replay leaves none.
+#[test]
+fn collection_ahead_of_need_takes_the_time_between_requests() {
+    let mut dice = support::Dice(5);
+    let mut arrival_ns = 0;
+    let requests: Vec<Request> = (0..3_000)
+        .map(|_| {
+            // Two in three come together with others; half of all find their page in the buffer.
+            arrival_ns += if dice.roll(3) == 0 { 400_000 } else { 0 };
+            let op = if dice.roll(10) < 3 { Op::Read } else { Op::Write };
+            let page = if dice.roll(2) == 0 { dice.roll(16) } else { dice.roll(1536) };
+            Request { arrival_ns, ..support::request(op, page, 1) }
+        })
+        .collect();
+    let settings = ["full", "free"].into_iter().flat_map(|cost| {
+        let of = move |write_back| [(cost, write_back, "open"), (cost, write_back, "closed")];
+        ["background", "foreground"].into_iter().flat_map(of)
+    });
+    for (cost, write_back, replay) in settings {
+        let what = format!("{cost}, {write_back}, {replay}");
+        let drive = |idle_free_blocks: Option<f64>| {
+            support::config(&json!({
+                "nand": {"channels": 2, "blocks_per_plane": 64, "pages_per_block": 16},
+                "ftl": {"exported": "6 MiB", "gc": {"cost": cost, "idle_free_blocks": idle_free_blocks}},
+                "buffer": {"scheme": "block-lru", "size": "256 KiB", "write_back": write_back},
+                "host": {"replay": replay, "max_outstanding": 4},
+                "precondition": {"state": "full"},
+            }))
+        };
+        let ahead = drive(Some(12.0));
+        let told = outcome(&ahead, &requests, Way::Told, false).unwrap();
+        for way in [Way::Alone, Way::Together, Way::InPieces(3)] {
+            assert!(told == outcome(&ahead, &requests, way, false).unwrap(), "{what}, {way:?}");
+        }
+        assert!(told == outcome(&ahead, &requests, Way::Told, true).unwrap(), "{what}, verified");
+        let without = outcome(&drive(None), &requests, Way::Told, false).unwrap();
+        let erases = |report: &Value| report["flash"]["erases"]["total"].as_u64().unwrap();
+        if replay == "closed" {
+            assert!(told == without, "{what}: {} and {}", erases(&told), erases(&without));
+        } else {
+            assert!(erases(&told) > erases(&without), "{what}: nothing is collected ahead");
+        }
+    }
+}

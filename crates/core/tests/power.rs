@@ -324,10 +324,10 @@ fn every_buffer_keeps_its_promises() {
                 unreachable!("arrays come round")
             };
             let name = format!("{buffer} on {mapping} over {array}");
-            let how = Cuts { apart: apart(5), fates: in_turn(fate), ..Cuts::default() };
+            let how = Cuts { apart: apart(3), fates: in_turn(fate), ..Cuts::default() };
             let seed = 100 + seed as u64 + support::first_seed();
             let cuts = exhaust_each(&name, &drive(mapping, buffer, nand), seed, &how);
-            assert!(cuts > 8, "{name}: {cuts}");
+            assert!(cuts > 15, "{name}: {cuts}");
         }
     }
 }
@@ -344,10 +344,10 @@ fn a_battery_keeps_every_answered_write_and_trim() {
             let name = format!("{buffer} with a battery on {mapping} over {array}");
             let mut config = drive(mapping, buffer, nand);
             config.buffer.battery = true;
-            let how = Cuts { apart: apart(9), fates: in_turn(fate), ..Cuts::default() };
+            let how = Cuts { apart: apart(5), fates: in_turn(fate), ..Cuts::default() };
             let seed = 200 + seed as u64 + support::first_seed();
             let cuts = exhaust_each(&name, &config, seed, &how);
-            assert!(cuts > 3, "{name}: {cuts}");
+            assert!(cuts > 5, "{name}: {cuts}");
         }
     }
 }

@@ -67,17 +67,17 @@ fn number(record: &Value, pointer: &str) -> u64 {
 fn every_buffer_runs_over_every_ftl() {
     let (buffers, ftls) =
         (format!("buffer.scheme={}", names("buffers")), format!("ftl.mapping={}", names("ftls")));
-    let all = experiments(&[&buffers, &ftls, "workload.generate.requests=600"]);
+    let all = experiments(&[&buffers, &ftls, "workload.generate.requests=1500"]);
     assert!(all.len() >= 8, "{} pairs", all.len());
     for experiment in all {
         let what = format!("{:?} over {:?}", experiment.buffer.scheme, experiment.ftl.mapping);
         let record = run_one(&experiment).unwrap_or_else(|error| panic!("{what}: {error}"));
         let record = Value::Object(record.value().clone());
-        assert_eq!(number(&record, "/requests/submitted"), 600, "{what}");
-        assert_eq!(number(&record, "/requests/completed"), 600, "{what}");
+        assert_eq!(number(&record, "/requests/submitted"), 1500, "{what}");
+        assert_eq!(number(&record, "/requests/completed"), 1500, "{what}");
         assert_eq!(
             number(&record, "/host_pages/write") + number(&record, "/host_pages/read"),
-            1200,
+            3000,
             "{what}"
         );
         assert!(number(&record, "/flash/programs/total") > 0, "{what}");

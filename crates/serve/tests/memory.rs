@@ -44,7 +44,7 @@ fn write(drive: &mut Drive, offset: u64, data: &[u8]) {
 /// within 4 GiB of memory: what has not been written takes none. Without `ERASEBLOCK_SOAK` it is a
 /// quarter of all that.
 #[test]
-fn a_tebibyte_takes_what_has_been_written() {
+fn a_large_drive_takes_what_has_been_written() {
     if let Ok(pages) = std::env::var("ERASEBLOCK_USED_PAGES") {
         return full(pages.parse().unwrap());
     }

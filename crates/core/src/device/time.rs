@@ -378,12 +378,19 @@ impl Device {
 
     /// The next of these things happens, if there is one.
     pub(super) fn step_until(&mut self, time: u64) -> Result<bool, DeviceError> {
+        // A request that comes at this very moment leaves no idle time.
+        if self.backend.begins_idle()
+            && self.requests.under_way() == 0
+            && time > self.backend.engine().now()
+        {
+            self.backend.use_idle_time(&mut self.observers);
+        }
         // Once for all that has happened: how often somebody looks changes nothing.
         if !std::mem::replace(&mut self.idleness_noted, true) {
             self.note_idleness()?;
         }
-        // What was begun after the last event may have made room. Nobody waits for it until the
-        // next one: how many events there are depends on how closely flash is followed.
+        // What was begun after the last event may have made room, or have ended. Nobody waits for
+        // the next event to go on: how many there are depends on how closely flash is followed.
         if self.goes_on_at_once() {
             return self.go_on_at_once().map(|()| true);
         }
@@ -393,6 +400,9 @@ impl Device {
                 || (self.requests.under_way() > 0 && self.backend.engine().now() < time))
         {
             self.unstick()?;
+            if self.goes_on_at_once() {
+                return self.go_on_at_once().map(|()| true);
+            }
             next = self.next_time();
         }
         if next > time || next == NEVER || self.only_starts_at(time) {
@@ -407,17 +417,9 @@ impl Device {
         self.backend.engine().only_starts_at(time) && self.requests.next_timer() > time
     }
 
-    /// Once all requests have been answered, collection may run ahead of need; once nothing at all
-    /// is under way, the mapping may do what it has put off.
+    /// Once nothing at all is under way, the mapping may do what it has put off.
     #[inline]
     fn note_idleness(&mut self) -> Result<(), DeviceError> {
-        if self.backend.begins_idle() && self.requests.under_way() == 0 {
-            self.backend.use_idle_time(&mut self.observers);
-            if self.backend.collects_at_once() {
-                // What takes no time is not interrupted by what comes next.
-                self.start_jobs()?;
-            }
-        }
         let idle = || {
             self.requests.under_way() == 0
                 && !self.pipeline.has_parked()
@@ -427,8 +429,8 @@ impl Device {
         if self.backend.watches_reads() && idle() { self.work_ahead() } else { Ok(()) }
     }
 
-    /// Lets the next thing happen, if only that parked writes find room: whoever waits for just
-    /// that looks again before time passes.
+    /// Lets the next thing happen. Where something goes on at once, time does not pass: whoever
+    /// waits for just that looks again first.
     pub(super) fn advance(&mut self) -> Result<(), DeviceError> {
         if self.goes_on_at_once() {
             return self.go_on_at_once();
@@ -465,11 +467,11 @@ impl Device {
         self.after_event()
     }
 
-    /// Whether parked writes may go on, or wait with somebody who can be told, before time passes.
+    /// Whether something goes on before time passes: parked writes for which there may be room, or
+    /// whoever waits for a join that has ended meanwhile.
     #[inline]
     fn goes_on_at_once(&self) -> bool {
-        self.may_place_parked()
-            || (self.pipeline.has_parked() && self.backend.engine().has_finished())
+        self.may_place_parked() || self.backend.engine().has_finished()
     }
 
     #[cold]

@@ -47,7 +47,8 @@ pub struct GcConfig {
     pub cost: GcCost,
     /// While no request is under way, units are collected until they have more erased blocks than
     /// this: their number, or below 1 their share. A request that comes ends it after the present
-    /// step. Default: collection never runs ahead of need.
+    /// step; for no time (`cost = "free"`) all of it is done. Default: collection never runs ahead
+    /// of need.
     pub idle_free_blocks: Option<f64>,
     /// Where the valid pages of a victim go.
     pub copies: Copies,

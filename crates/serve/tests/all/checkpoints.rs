@@ -103,7 +103,7 @@ fn at_every_cut_of_a_small_run_for_every_ftl() {
     let unit = one_shot(config(&json!("page"), json!({"scheme": "lru", "size": "24 KiB"})));
     let (mut cuts, mut told) = (0, 0);
     // Not all of them where there is little time: each is opened five times.
-    let step = common::apart(29);
+    let step = common::apart(17);
     for (name, config) in plain.chain([("page, one-shot".to_owned(), unit)]) {
         let model = used(&base, &config);
         for after in (1..).step_by(step) {

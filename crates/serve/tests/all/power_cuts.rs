@@ -79,7 +79,7 @@ fn at_every_flash_operation_of_a_small_run() {
             (after, cuts) = (done, cuts + 1);
         }
     }
-    assert!(cuts > 80, "{cuts} cuts");
+    assert!(cuts > 250, "{cuts} cuts");
 }
 
 /// With a capacitor everything that was answered is there, flushed or not, at every flash operation
@@ -94,8 +94,7 @@ fn a_capacitor_saves_what_was_not_flushed() {
         config.buffer.power_loss = PowerLoss::Capacitor;
         _ = std::fs::remove_file(&base);
         let model = used(&base, &config);
-        // At each of them where there is time.
-        for after in (0..).step_by(common::apart(3)) {
+        for after in 0.. {
             std::fs::copy(&base, &image).unwrap();
             let mut model = model.clone();
             let mut drive = Drive::open(&image, false).unwrap().0;
@@ -125,7 +124,7 @@ fn a_capacitor_saves_what_was_not_flushed() {
             cuts += 1;
         }
     }
-    assert!(cuts > 80, "{cuts} cuts");
+    assert!(cuts > 250, "{cuts} cuts");
 }
 
 /// While power is gone nobody else gets at the image.
@@ -192,7 +191,7 @@ fn a_full_disk_takes_nothing_back() {
     let folder = common::fast_folder();
     let (base, image) = (folder.path().join("base"), folder.path().join("image"));
     // At each write where there is time.
-    let step = common::apart(9);
+    let step = common::apart(5);
     let mut failures = 0;
     for (mapping, ftl) in ftls() {
         for power_loss in [PowerLoss::None, PowerLoss::Capacitor] {
@@ -233,7 +232,7 @@ fn a_full_disk_takes_nothing_back() {
             }
         }
     }
-    assert!(failures > 160, "{failures} failures");
+    assert!(failures > 300, "{failures} failures");
 }
 
 /// Power fails again and again in longer runs of any drive: at as many seeds as `ERASEBLOCK_CUTS`

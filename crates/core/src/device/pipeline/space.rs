@@ -180,6 +180,7 @@ impl Device {
 
     /// Parks pages, the first of them `tried` or not, in a queue for each unit.
     fn park(&mut self, pages: &[PageOut], own: Waiter, join: Option<JoinId>, tried: bool) {
+        // Who waits first has just found none. What others wait for may have come since they tried.
         if self.pipeline.parked.is_empty() {
             self.pipeline.parked.saw_room(self.backend.reclaimed());
         }
