@@ -55,14 +55,17 @@ impl Blocks {
     /// The cheapest way to make one block of `lbn`, the last of whose blocks is `last`; `partial`
     /// says whether that may be completed.
     pub fn way(&self, flash: &Flash, lbn: LogicalBlock, last: BlockId, partial: bool) -> Way {
-        if last.is_none() || !self.can_complete(flash, lbn, last) {
+        if last.is_none() {
+            return Way::Full;
+        }
+        // Mostly something lies elsewhere, and that is found out soonest.
+        let has_more = self.has_more(lbn, last);
+        if (has_more && !partial) || !self.can_complete(flash, lbn, last) {
             Way::Full
-        } else if !self.has_more(lbn, last) {
-            Way::Switch
-        } else if partial {
+        } else if has_more {
             Way::Partial
         } else {
-            Way::Full
+            Way::Switch
         }
     }
 
