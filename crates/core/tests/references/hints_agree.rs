@@ -429,6 +429,8 @@ fn random_hints_have_the_same_effect() {
 #[test]
 fn random_hints_have_the_same_effect_in_time() {
     if is_chosen("pattern") {
+        // A merge settles a block whose tombstone waits for that merge's erase.
+        compare(9_775, true);
         seeds(300, 3_000).for_each(|seed| _ = compare(seed, true));
     }
 }
