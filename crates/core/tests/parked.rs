@@ -206,3 +206,24 @@ fn a_drive_that_compares_nothing_does_the_same() {
     };
     assert_eq!(figures(true), figures(false));
 }
+
+/// A full log that becomes the data block as it is takes no block, and is merged at once though all
+/// that were erased for it are still being erased.
+#[test]
+fn a_log_that_lies_in_order_is_merged_at_once_without_a_block() {
+    let merges = |replay: &str| {
+        let mut device = support::device(&json!({
+            "nand": {"channels": 1, "blocks_per_plane": 13, "pages_per_block": 4},
+            "ftl": {
+                "exported": "128 KiB",
+                "mapping": {"kind": "bast", "log_blocks": 2, "merge_timing": "eager"},
+            },
+            "precondition": {"state": "full"},
+            "host": {"replay": replay},
+        }));
+        device.submit(&at(Op::Write, 0, 16, 0)).unwrap();
+        device.finish().unwrap();
+        device.counters().switch_merges
+    };
+    assert_eq!((merges("untimed"), merges("open")), (4, 4));
+}

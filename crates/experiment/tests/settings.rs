@@ -349,6 +349,7 @@ const IDLE: &[(&str, &[&str])] = &[
     ("nand.shared_bus=false", &["nand.chips_per_channel=1", "nand.blocks_per_plane=64"]),
     ("ftl.allocator=dynamic", CONTEXTS[4]),
     ("ftl.gc.idle_free_blocks=4", &["host.replay=closed"]),
+    ("ftl.gc.idle_free_blocks=4", &["host.replay=closed", "ftl.gc.cost=free"]),
     ("host.max_outstanding=4", &["host.replay=untimed"]),
     ("host.speedup=2", &["host.replay=closed"]),
     ("workload.time_scale=2", &["host.replay=closed"]),

@@ -12,7 +12,7 @@
 //!   others leave. A sixteenth of the buffer stays free: what has left keeps its slot until it is
 //!   stored, and what comes meanwhile does not wait for it. Whether a written page comes in hot, or
 //!   only if it left lately, as in 2Q and S3-FIFO, is tried all the time: on a sample of the pages,
-//!   in tables alone (`hot`).
+//!   in tables alone (`hot`). That also tells whether the work just fits; nothing stays free then.
 //! - An FTL that maps *blocks* pays for a block more than for a page. Most pages are cold (four
 //!   fifths), and all dirty pages of the block go along. Where the FTL says that writing the whole
 //!   block is cheaper than writing a part and merging later, it is padded.
@@ -296,6 +296,13 @@ impl ColdGroups {
         write && (returns || self.admission.as_ref().is_some_and(|one| !one.only_returning()))
     }
 
+    /// Whether there is no room: in what is to stay free there is, while the work just fits.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.pages.len() >= self.limit
+            && (self.pages.is_full() || !self.admission.as_ref().is_some_and(Admission::just_fits))
+    }
+
     fn make_room(&mut self, view: &dyn View, out: &mut Outcome) {
         if self.clean.is_empty() {
             self.choose(view);
@@ -407,7 +414,7 @@ impl Buffer for ColdGroups {
             } else if bypass {
                 Answer::Bypass
             } else {
-                if self.pages.len() >= self.limit {
+                if self.is_full() {
                     self.make_room(view, out);
                 }
                 let hot = self.admit(lpn, span.write);

@@ -68,6 +68,11 @@ pub trait Advice {
         None
     }
 
+    /// Whether this page has been looked up for the write that found no room last.
+    fn has_looked_up(&self, _lpn: Lpn) -> bool {
+        false
+    }
+
     /// What was done to a logical block while it was buffered. Its pages are written next, or
     /// none if it was `clean`.
     fn on_hint(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}

@@ -7,15 +7,16 @@ use std::collections::BTreeSet;
 use crate::references::{Counts, Drive, DriveReference, is_chosen, seeds};
 use crate::support;
 use eraseblock_core::device::Device;
-use eraseblock_core::ftl::MappingConfig;
 use eraseblock_core::ftl::alloc::AllocatorConfig;
 use eraseblock_core::ftl::victim::VictimConfig;
 use eraseblock_core::ftl::wear::WearConfig;
-use eraseblock_core::host::Op;
+use eraseblock_core::ftl::{Advice, MappingConfig};
+use eraseblock_core::host::{Op, Request};
 use eraseblock_core::metrics::Counters;
 use eraseblock_core::support::ids::Lpn;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
+use serde_json::json;
 
 /// All of them, in the order of what they cover.
 fn references() -> Vec<&'static DriveReference> {
@@ -109,6 +110,69 @@ fn compare_places(quick: &Device, slow: &dyn Drive, pages: u32, at: &str) {
         let found: Vec<Option<u32>> = Lpn(0).run(pages).map(unit).collect();
         assert_eq!(found, expected, "{at}: units of the pages");
     }
+}
+
+/// Longer than anything that one request causes.
+const LONG_NS: u64 = 10_000_000_000;
+
+/// Whether a run in which erases take time, and requests come one by one, comes to what the slow
+/// one does, which knows no time; `false` where that is not to be expected.
+fn compare_in_time(reference: &DriveReference, seed: u64) -> bool {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let (mut over, mut slow) = (reference.pair)(&mut random);
+    over["host"] = json!({"replay": "open"});
+    let mut quick = support::device(&over);
+    // What is merged as soon as it is full, and finds no block to take, goes on with the next write:
+    // a trim, or the end, may come first.
+    let is_eager = over["ftl"]["mapping"]["merge_timing"] == "eager";
+    if is_eager || quick.mapping().advice().is_some_and(Advice::places_pages) {
+        return false;
+    }
+    let pages = (quick.exported_bytes() / quick.page_bytes()) as u32;
+    let hot = random.random::<bool>().then(|| random.random_range(1..=pages.div_ceil(3)));
+    // Long ones, so that one request makes several merges.
+    let longest = random.random_range(1..=32);
+    let mut told = Vec::new();
+    for step in 0..random.random_range(1..100u64) {
+        let range = hot.filter(|_| random.random_range(0..8) > 0).unwrap_or(pages);
+        let first = random.random_range(0..range);
+        let count = random.random_range(1..=longest.min(pages - first));
+        let op = match random.random_range(0..40) {
+            0..2 => Op::Flush,
+            2..6 => Op::Trim,
+            _ => Op::Write,
+        };
+        told.push(format!("{step}: {op:?} {first}+{count}"));
+        let request = support::request(op, u64::from(first), u64::from(count));
+        let request = Request { arrival_ns: step * LONG_NS, ..request };
+        quick.submit(&request).unwrap_or_else(|error| panic!("seed {seed}: {error}: {over}"));
+        match op {
+            Op::Write => slow.write(first, count),
+            Op::Trim => slow.trim(first, count),
+            Op::Flush => slow.flush(),
+            Op::Read => unreachable!("pages that are being written are read from RAM"),
+        }
+    }
+    quick.finish().unwrap_or_else(|error| panic!("seed {seed}: {error}: {over}"));
+    // Pages are copied from the RAM while they are being written.
+    let found = counts(quick.counters());
+    let expected = Counts { reads: found.reads, ..slow.counts() };
+    assert_eq!(found, expected, "seed {seed}: {over}\n{}", told.join("\n"));
+    true
+}
+
+/// Where blocks lie does not depend on how long erases take. (Where single pages lie does: collection
+/// that goes on meanwhile finds other pages valid.)
+#[test]
+fn random_workloads_cost_the_same_in_time() {
+    let mut compared = 0;
+    for reference in references() {
+        let mappings = reference.covers.iter().filter(|(registry, _)| *registry == "mapping");
+        if mappings.filter(|(_, name)| is_chosen(name)).count() > 0 {
+            compared += seeds(150, 3_000).filter(|&seed| compare_in_time(reference, seed)).count();
+        }
+    }
+    assert!(compared > 0 || !is_chosen("bast"), "no FTL maps whole blocks");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Whether written pages come in hot at once, or only those that come back soon after they left:
 //! both are tried on a sample of the pages, in tables alone, and the one that hits more is right.
+//! The first of them also tells whether the work just fits into the buffer.
 
 use crate::buffer::Shape;
 use crate::support::ids::Lpn;
@@ -9,6 +10,8 @@ use crate::support::list::{Links, List};
 const LEAST: u32 = 256;
 /// After so many writes for each page of a trial, earlier hits count for half.
 const HALVED: u32 = 64;
+/// The work fits where fewer than one write of so many misses.
+const FITS: u32 = 8;
 
 /// Where a page of a trial is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,9 @@ struct Trial {
     /// Pages that are remembered; where there are none, all that are written are hot.
     remembered: u32,
     hits: u32,
+    /// Writes while it was full, and those of them that missed.
+    writes_when_full: u32,
+    misses_when_full: u32,
 }
 
 impl Trial {
@@ -58,15 +64,20 @@ impl Trial {
             cold: (libm::ceil(cold * capacity) as u32).max(1),
             remembered,
             hits: 0,
+            writes_when_full: 0,
+            misses_when_full: 0,
         }
     }
 
     /// The host uses a page.
     fn access(&mut self, lpn: Lpn, write: bool) {
+        let counts = write && self.is_full();
+        self.writes_when_full += u32::from(counts);
         let (node, place) = if let Some(node) = self.node_of[lpn.index()].checked_sub(1) {
             let from = self.nodes[node as usize].1;
             self.take(node, from);
             if from == Place::Gone {
+                self.misses_when_full += u32::from(counts);
                 // It is no longer remembered before another page leaves.
                 self.make_room();
                 (node, if write { Place::Hot } else { Place::Cold })
@@ -75,6 +86,7 @@ impl Trial {
                 (node, Place::Hot)
             }
         } else {
+            self.misses_when_full += u32::from(counts);
             self.make_room();
             let Some(node) = self.free.pop() else { unreachable!("one for each page known") };
             self.node_of[lpn.index()] = node + 1;
@@ -86,9 +98,20 @@ impl Trial {
         self.cool();
     }
 
+    fn is_full(&self) -> bool {
+        self.len[Place::Hot as usize] + self.len[Place::Cold as usize] >= self.size
+    }
+
+    /// After some time what was earlier counts for half.
+    fn halve(&mut self) {
+        for count in [&mut self.hits, &mut self.writes_when_full, &mut self.misses_when_full] {
+            *count /= 2;
+        }
+    }
+
     /// A page leaves if as many are held as there may be.
     fn make_room(&mut self) {
-        if self.len[Place::Hot as usize] + self.len[Place::Cold as usize] < self.size {
+        if !self.is_full() {
             return;
         }
         let node = self.lists[Place::Cold as usize].back();
@@ -201,8 +224,8 @@ impl Admission {
             self.writes += u32::from(write);
             if self.writes == self.most {
                 self.writes = 0;
-                self.recent.hits /= 2;
-                self.returning.hits /= 2;
+                self.recent.halve();
+                self.returning.halve();
             }
         }
     }
@@ -211,6 +234,12 @@ impl Admission {
     #[inline]
     pub fn only_returning(&self) -> bool {
         self.returning.hits > self.recent.hits
+    }
+
+    /// Whether the work just fits into the buffer, so that each page less would be missed.
+    #[inline]
+    pub fn just_fits(&self) -> bool {
+        FITS * self.recent.misses_when_full < self.recent.writes_when_full
     }
 
     /// The host no longer needs a page.

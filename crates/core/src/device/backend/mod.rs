@@ -83,7 +83,7 @@ macro_rules! cx {
             own: $own,
             group: $backend.group,
             known: JoinId::NONE,
-            tried: crate::support::ids::Lpn::NONE,
+            looked_up: crate::support::ids::Lpn::NONE,
         }
     };
 }
@@ -286,19 +286,24 @@ impl Backend {
         taken
     }
 
-    /// The same for pages of a group that were parked, the first of them `tried` or not.
+    /// Whether the FTL has looked up this page, for a write for which it then had no room.
+    pub fn has_looked_up(&self, lpn: Lpn) -> bool {
+        self.advice().is_some_and(|advice| advice.has_looked_up(lpn))
+    }
+
+    /// The same for pages of a group that were parked, the first of them looked up or not.
     pub fn write_parked(
         &mut self,
         own: Waiter,
         pages: &[PageOut],
         waits: JoinId,
-        (group, tried): (u64, bool),
+        (group, looked_up): (u64, bool),
     ) -> usize {
         self.collection.may_become_due();
         let mut cx = cx!(self, plan, own);
         cx.group = group;
-        if tried {
-            cx.tried = pages[0].lpn;
+        if looked_up {
+            cx.looked_up = pages[0].lpn;
         }
         let taken = self.mapping.write(&mut cx, pages, waits);
         if taken > 0 {

@@ -218,7 +218,8 @@ impl Device {
         };
         let request = self.pipeline.current.write;
         let group = self.backend.group();
-        let write = Write { group, waiter, after, hint, tried, request };
+        let looked_up = tried && self.backend.has_looked_up(pages[0].lpn);
+        let write = Write { group, waiter, after, hint, tried, looked_up, request };
         let shadow = self.backend.engine().shadow().into_iter();
         let versions = shadow.flat_map(|shadow| pages.iter().map(|out| shadow.version(out.lpn)));
         self.pipeline.parked.park(&write, pages, versions, queue);
@@ -335,15 +336,17 @@ impl Device {
         if !write.tried {
             self.look_ahead_in(queue);
         }
-        let Waiting { group, waiter, tried, after, .. } = *write;
+        let Waiting { group, waiter, looked_up, after, .. } = *write;
         let goes_on = !after.is_none() && !self.backend.release(after);
         let after = if goes_on { after } else { JoinId::NONE };
         let pages = self.pipeline.parked.first_pages(queue);
-        let taken = self.backend.write_parked(waiter, pages, after, (group, tried));
-        if taken < pages.len()
+        let taken = self.backend.write_parked(waiter, pages, after, (group, looked_up));
+        let next = pages.get(taken).map(|out| out.lpn);
+        if let Some(next) = next
             && let Some(first) = self.pipeline.parked.first_mut(queue)
         {
             first.tried = true;
+            first.looked_up = (looked_up && taken == 0) || self.backend.has_looked_up(next);
             // What comes after the same reads waits for a join of its own: no program waits for one
             // that is held until there is room.
             first.after = if goes_on { self.backend.join_after(after) } else { JoinId::NONE };

@@ -51,7 +51,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{
-    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, log_blocks,
+    BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, MergeTiming, Placement, Way, log_blocks,
     require,
 };
 use crate::ftl::context::{Cx, Label, PageOut, Place};
@@ -201,6 +201,8 @@ pub(super) struct Bast {
     /// Logs in use, the next victim last.
     order: List,
     links: Links,
+    /// A full log that is to be merged at once, for which there was no block to take; or [`NONE`].
+    due: u32,
     draws: Pcg64Mcg,
 }
 
@@ -216,6 +218,7 @@ impl Bast {
             unused: (0..logs).rev().collect(),
             order: List::default(),
             links: Links::new(logs as usize),
+            due: NONE,
             draws: Pcg64Mcg::seed_from_u64(config.seed),
         }
     }
@@ -300,15 +303,37 @@ impl Bast {
         if by_host && self.config.victim == LogVictim::Lru {
             self.order.touch(&mut self.links, index);
         }
-        if full && self.config.merge_timing == MergeTiming::Eager && blocks.can_take(cx, 1) {
-            self.merge(blocks, cx, index);
+        if full && self.config.merge_timing == MergeTiming::Eager {
+            self.due = index;
+            self.catches_up(blocks, cx);
         }
+    }
+
+    /// Goes on with what was to be merged at once; `false` while erases that are under way will
+    /// make room for it.
+    fn catches_up(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
+        if self.due == NONE {
+            return true;
+        }
+        if self.way(blocks, cx, self.due) != Way::Full || blocks.can_take(cx, 1) {
+            self.merge(blocks, cx, self.due);
+            return true;
+        }
+        cx.erasing() == 0
+    }
+
+    fn way(&self, blocks: &Blocks, cx: &Cx<'_>, index: u32) -> Way {
+        let Log { block, lbn, .. } = self.logs[index as usize];
+        blocks.way(cx.flash, lbn, block, self.config.partial_merge)
     }
 
     /// Folds a log block and its data block into one.
     fn merge(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, index: u32) {
         let Log { block, lbn, .. } = self.logs[index as usize];
-        let way = blocks.way(cx.flash, lbn, block, self.config.partial_merge);
+        let way = self.way(blocks, cx, index);
+        if index == self.due {
+            self.due = NONE;
+        }
         blocks.merge(cx, lbn, &[blocks.data[lbn.index()], block], way, (&[], JoinId::NONE));
         self.log_of[lbn.index()] = NONE;
         self.order.remove(&mut self.links, index);
@@ -336,6 +361,9 @@ impl BlockScheme for Bast {
         pages: &[PageOut],
         waits: JoinId,
     ) -> usize {
+        if !self.catches_up(blocks, cx) {
+            return 0;
+        }
         if self.config.first_write == FirstWrite::Direct
             && let Some(count) = blocks.write_direct(cx, pages, waits)
         {
@@ -366,7 +394,8 @@ impl BlockScheme for Bast {
         let index = self.log_of[lbn.index()];
         let Some(log) = self.logs.get_mut(index as usize) else { return false };
         let fills = log.next + 1 == blocks.ppb() && self.config.merge_timing == MergeTiming::Eager;
-        if log.next >= blocks.ppb() || fills || self.config.first_write == FirstWrite::Direct {
+        let waits = fills || self.due != NONE;
+        if log.next >= blocks.ppb() || waits || self.config.first_write == FirstWrite::Direct {
             return false;
         }
         blocks.program_alone(
@@ -392,6 +421,9 @@ impl BlockScheme for Bast {
     }
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
+        if !self.catches_up(blocks, cx) {
+            return false;
+        }
         let (lbn, _) = blocks.split(pages[0]);
         let Some(index) = self.open_log(blocks, cx, lbn) else { return false };
         let log = &self.logs[index as usize];

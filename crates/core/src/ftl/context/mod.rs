@@ -144,8 +144,8 @@ pub struct Cx<'a> {
     pub group: u64,
     /// Reads come after this join of the plan: only then is it known where the page lies.
     pub known: JoinId,
-    /// The page to be written that there was no room for before, or [`Lpn::NONE`].
-    pub tried: Lpn,
+    /// The page to be written that was looked up before there was no room for it, or [`Lpn::NONE`].
+    pub looked_up: Lpn,
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ impl<'a> Cx<'a> {
             own,
             group: 0,
             known: JoinId::NONE,
-            tried: Lpn::NONE,
+            looked_up: Lpn::NONE,
         }
     }
 }

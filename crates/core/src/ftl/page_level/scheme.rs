@@ -84,6 +84,11 @@ pub trait PageScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// See [`Advice::has_looked_up`].
+    fn has_looked_up(&self, _lpn: Lpn) -> bool {
+        false
+    }
+
     /// See [`Advice::on_hint`].
     fn on_hint(&mut self, _hint: Hint, _clean: bool, _counters: &mut Counters) {}
 
@@ -462,6 +467,10 @@ impl<S: PageScheme + 'static> Advice for PageLevel<S> {
 
     fn policy(&self, logical_block: LogicalBlock) -> Option<Policy> {
         self.scheme.policy(logical_block)
+    }
+
+    fn has_looked_up(&self, lpn: Lpn) -> bool {
+        self.scheme.has_looked_up(lpn)
     }
 
     fn on_hint(&mut self, hint: Hint, clean: bool, counters: &mut Counters) {

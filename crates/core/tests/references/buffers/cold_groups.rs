@@ -27,6 +27,8 @@ inventory::submit! {
 /// Pages of a trial at least, and writes for each of them until hits count for half.
 const TRIED: usize = 256;
 const HALVED: usize = 64;
+/// The work just fits while, of the writes that find a trial full, less than one in so many misses.
+const FITS: usize = 8;
 
 fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let (allocate, padding) = (random.random(), random.random());
@@ -58,6 +60,7 @@ fn pair(shape: Shape, random: &mut Pcg64Mcg) -> (Value, Box<dyn Buffer>) {
     let slow = ColdGroups {
         capacity: shape.capacity as usize,
         pages_per_block: shape.pages_per_block,
+        logical_pages: shape.logical_pages,
         allocate,
         cold,
         reserve,
@@ -117,12 +120,28 @@ struct Trial {
     /// If only those are hot that come back.
     gone: Option<Memory>,
     hits: u32,
+    /// It is full with so many pages: small drives do not have `size` of them.
+    full: usize,
+    /// Writes that found it full, and those of them whose page it did not hold: only the first
+    /// trial is asked for them.
+    writes_full: usize,
+    misses_full: usize,
 }
 
 impl Trial {
-    fn new(size: usize, share: f64, gone: Option<Memory>) -> Self {
-        let cold = ((share * size as f64).ceil() as usize).max(1);
-        Self { order: Vec::new(), hot: 0, size, cold, gone, hits: 0 }
+    /// Of `size` pages, on a drive of which it sees `there`.
+    fn new(size: usize, there: usize, share: f64, gone: Option<Memory>) -> Self {
+        Self {
+            order: Vec::new(),
+            hot: 0,
+            size,
+            cold: ((share * size as f64).ceil() as usize).max(1),
+            gone,
+            hits: 0,
+            full: size.min(there),
+            writes_full: 0,
+            misses_full: 0,
+        }
     }
 
     fn take(&mut self, page: u32) -> bool {
@@ -137,7 +156,13 @@ impl Trial {
     }
 
     fn access(&mut self, page: u32, write: bool) {
+        // Before the page is taken out: without it the trial is not full any more.
+        let full = self.order.len() >= self.full;
         let hit = self.take(page);
+        if write && full {
+            self.writes_full += 1;
+            self.misses_full += usize::from(!hit);
+        }
         let returns = !hit && self.gone.as_mut().is_none_or(|gone| gone.forget(page));
         if hit && write {
             self.hits += 1;
@@ -184,11 +209,12 @@ enum Place {
 struct ColdGroups {
     capacity: usize,
     pages_per_block: u32,
+    logical_pages: u32,
     /// Reads take pages in; else they go past the buffer.
     allocate: bool,
     /// Share of the buffer that is cold, if the option says.
     cold: Option<f64>,
-    /// Share of the buffer that is left free, if the option says.
+    /// Share of the buffer that is left free unless the work just fits, if the option says.
     reserve: Option<f64>,
     /// What the option says of the FTL, or what the FTL said when it was asked.
     maps_pages: Option<bool>,
@@ -233,10 +259,12 @@ impl ColdGroups {
                 every *= 2;
             }
             let (size, share) = (self.capacity / every, self.cold_share());
+            let there = (self.logical_pages as usize).div_ceil(every);
             let memory = remembers(size, self.ghosts);
             let returning = Some(memory).filter(|memory| memory.most > 0);
-            let trials = [Trial::new(size, share, None), Trial::new(size, share, returning)];
-            self.trials = Some((every as u32, trials));
+            let all = Trial::new(size, there, share, None);
+            let some = Trial::new(size, there, share, returning);
+            self.trials = Some((every as u32, [all, some]));
         }
     }
 
@@ -260,6 +288,8 @@ impl ColdGroups {
             self.writes_tried = 0;
             for trial in trials {
                 trial.hits /= 2;
+                trial.writes_full /= 2;
+                trial.misses_full /= 2;
             }
         }
     }
@@ -268,6 +298,12 @@ impl ColdGroups {
     fn all_are_hot(&self) -> bool {
         self.gone.most == 0
             || self.trials.as_ref().is_some_and(|(_, [all, some])| some.hits <= all.hits)
+    }
+
+    /// Whether the work just fits now; where nothing is tried it never does.
+    fn just_fits(&self) -> bool {
+        let Some((_, [all, _])) = &self.trials else { return false };
+        all.writes_full > FITS * all.misses_full
     }
 
     fn block(&self, page: u32) -> u32 {
@@ -296,8 +332,11 @@ impl ColdGroups {
         ((share * self.capacity as f64).ceil() as usize).max(1)
     }
 
-    /// Pages that are held at most.
+    /// So many pages are held before room is made.
     fn most(&self) -> usize {
+        if self.just_fits() {
+            return self.capacity;
+        }
         let share = self.reserve.unwrap_or(if self.maps_pages() { 0.0625 } else { 0.0 });
         let free = (share * self.capacity as f64).floor() as usize;
         (self.capacity - free).max(1)
@@ -482,7 +521,8 @@ impl Buffer for ColdGroups {
                 self.put_in_front(number, page.dirty || span.write);
                 continue;
             }
-            if self.order.len() == self.most() {
+            // More may be held from when the work just fitted; room is made once all the same.
+            if self.order.len() >= self.most() {
                 self.make_room(view, &mut out);
             }
             let returns = self.gone.forget(number);

@@ -41,6 +41,8 @@ pub(super) struct Write {
     pub hint: Option<Hint>,
     /// The FTL has been given the first of them, and had no room.
     pub tried: bool,
+    /// The FTL has looked it up.
+    pub looked_up: bool,
     /// The request that brought them, or made the buffer let them go, and the pages that it writes.
     pub request: Option<(u64, u32)>,
 }

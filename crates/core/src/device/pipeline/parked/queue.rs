@@ -43,6 +43,8 @@ pub(in crate::device::pipeline) struct Waiting {
     pub work: Work,
     /// The FTL has been given the first of its pages, and had no room.
     pub tried: bool,
+    /// The FTL has looked it up.
+    pub looked_up: bool,
     /// It has a hint.
     hinted: bool,
 }
@@ -62,6 +64,7 @@ impl Waiting {
             after: write.after,
             work: Work::Write,
             tried: write.tried,
+            looked_up: write.looked_up,
             hinted: false,
         }
     }
@@ -78,6 +81,7 @@ impl Waiting {
             after: JoinId::NONE,
             work,
             tried: false,
+            looked_up: false,
             hinted: false,
         }
     }

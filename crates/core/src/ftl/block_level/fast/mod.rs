@@ -162,6 +162,8 @@ impl Config {
             leaving: BlockId::NONE,
             turn: PlaneId(0),
             sequential: None,
+            bound: Lpn::NONE,
+            untidy: false,
         };
         Ok(Folded::boxed(shape, Placement::Fixed, self.merge_erase, fast))
     }
@@ -207,6 +209,11 @@ struct Fast {
     /// Unit that the next random log block is taken from.
     turn: PlaneId,
     sequential: Option<Sequential>,
+    /// Page that goes to the random log blocks once there is room, or [`Lpn::NONE`]: what is merged
+    /// meanwhile may give it a slot in its data block.
+    bound: Lpn,
+    /// Something full is to be merged at once, and there was no block to take.
+    untidy: bool,
 }
 
 impl Fast {
@@ -277,15 +284,29 @@ impl Fast {
         self.random.back_mut()
     }
 
-    /// Merges what is full.
-    fn tidy(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
-        if self.sequential.is_some_and(|run| run.next == blocks.ppb()) {
-            self.finish(blocks, cx, false);
+    /// Merges what is full; `false` while there is no block to take, then it goes on from there the
+    /// next time.
+    fn tidy(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
+        let is_run_full = self.sequential.is_some_and(|run| run.next == blocks.ppb());
+        if is_run_full && !self.finish(blocks, cx, false) {
+            return false;
         }
         let full = self.random.back().is_some_and(|log| log.entries.len() == blocks.ppb() as usize);
-        if full && self.random.len() as u32 == self.most {
-            self.reclaim(blocks, cx, Lpn::NONE, false);
-        }
+        !full
+            || (self.random.len() as u32) < self.most
+            || self.reclaim(blocks, cx, Lpn::NONE, false)
+    }
+
+    /// What was written may have made something full.
+    fn has_written(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) {
+        self.untidy = self.config.merge_timing == MergeTiming::Eager && !self.tidy(blocks, cx);
+    }
+
+    /// Goes on with what was to be merged at once; `false` while erases that are under way will
+    /// make room for it.
+    fn catches_up(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>) -> bool {
+        self.untidy = self.untidy && !self.tidy(blocks, cx);
+        !self.untidy || cx.erasing() == 0
     }
 
     /// Appends pages to the random log blocks.
@@ -298,7 +319,10 @@ impl Fast {
     ) -> usize {
         let ppb = blocks.ppb() as usize;
         let sequential_block = self.sequential.map_or(LogicalBlock::NONE, |run| run.lbn);
-        let Some(log) = self.open(blocks, cx, pages[0].lpn) else { return 0 };
+        let Some(log) = self.open(blocks, cx, pages[0].lpn) else {
+            self.bound = pages[0].lpn;
+            return 0;
+        };
         // What was merged for room may have emptied the sequential log block; that changes nothing
         // for these pages.
         let is_random = |out: &&PageOut| {
@@ -343,12 +367,17 @@ impl BlockScheme for Fast {
         pages: &[PageOut],
         waits: JoinId,
     ) -> usize {
-        if let Some(count) = blocks.write_direct(cx, pages, waits) {
+        if !self.catches_up(blocks, cx) {
+            return 0;
+        }
+        let is_bound = std::mem::replace(&mut self.bound, Lpn::NONE) == pages[0].lpn;
+        if !is_bound && let Some(count) = blocks.write_direct(cx, pages, waits) {
             return count;
         }
         let (lbn, offset) = blocks.split(pages[0].lpn);
         let run = self.sequential.filter(|run| run.lbn == lbn);
         let count = match run {
+            _ if is_bound => self.append(blocks, cx, pages, waits),
             _ if offset == 0 => self.begin(blocks, cx, pages, waits),
             Some(run) if run.next == offset => self.go_on(blocks, cx, pages, waits),
             Some(run) if self.config.broken_run == BrokenRun::Fold => {
@@ -357,8 +386,8 @@ impl BlockScheme for Fast {
             Some(_) if !self.finish(blocks, cx, false) => 0,
             _ => self.append(blocks, cx, pages, waits),
         };
-        if count > 0 && self.config.merge_timing == MergeTiming::Eager {
-            self.tidy(blocks, cx);
+        if count > 0 {
+            self.has_written(blocks, cx);
         }
         count
     }
@@ -384,14 +413,15 @@ impl BlockScheme for Fast {
     }
 
     fn write_tombstones(&mut self, blocks: &mut Blocks, cx: &mut Cx<'_>, pages: &[Lpn]) -> bool {
+        if !self.catches_up(blocks, cx) {
+            return false;
+        }
         let (lbn, _) = blocks.split(pages[0]);
         let Some(log) = self.open(blocks, cx, Lpn::NONE) else { return false };
         let at = Place { block: log.block, page: log.entries.len() as u32, label: log.label };
         log.entries.push(Entry::Tombstone(lbn));
         blocks.write_tombstones(cx, at, pages);
-        if self.config.merge_timing == MergeTiming::Eager {
-            self.tidy(blocks, cx);
-        }
+        self.has_written(blocks, cx);
         true
     }
 

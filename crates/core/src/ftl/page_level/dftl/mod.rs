@@ -354,13 +354,22 @@ impl PageScheme for Dftl {
         table: &Table,
         lpn: Lpn,
     ) -> bool {
-        // A write that is tried again has been counted.
-        if (self.fetched == lpn || cx.tried == lpn) && self.cache.holds(lpn) {
+        let is_counted = self.fetched == lpn || cx.looked_up == lpn;
+        if is_counted && self.cache.holds(lpn) {
             return true;
         }
+        let counted = (cx.counters.map_lookups, cx.counters.map_hits);
         let fetched = self.fetch(store, cx, table, lpn, false);
+        if is_counted {
+            // Its entry has left the cache since, and is read once more for the same write.
+            (cx.counters.map_lookups, cx.counters.map_hits) = counted;
+        }
         self.fetched = if fetched { lpn } else { Lpn::NONE };
         fetched
+    }
+
+    fn has_looked_up(&self, lpn: Lpn) -> bool {
+        self.fetched == lpn
     }
 
     fn on_emptied(&mut self, unit: PlaneId) {
