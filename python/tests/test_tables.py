@@ -111,6 +111,16 @@ def test_a_sweep_is_one_table_with_its_key_as_a_column() -> None:
     assert [line.split()[0] for line in lines[3:6]] == ["0.07", "0.28", "0.5"]
 
 
+def test_a_row_not_to_be_trusted_is_marked_though_no_column_names_its_scheme() -> None:
+    by_key = printed(record("lru", 10, victim="greedy"), record("lru", 9, victim="fifo", reasons=["never"]))
+    assert "scheme" not in by_key[1]
+    assert [line.split()[:2] for line in by_key if " ! " in line] == [["fifo", "!"]]
+    by_ftl = printed(record("lru", 10), record("lru", 9, ftl="fast", reasons=["never"]))
+    assert ["fast", "!"] in [line.split()[:2] for line in by_ftl]
+    by_drive = printed(record("lru", 10), record("lru", 9, drive="nvme-tlc", reasons=["never"]))
+    assert ["nvme-tlc", "!"] in [line.split()[:2] for line in by_drive]
+
+
 def test_drives_are_named() -> None:
     assert "hbm-2010 · FTL page" in printed(record("lru", 10))[0]
     lines = printed(record("lru", 10), record("lru", 1, drive="nvme-tlc", ftl="bast"))

@@ -188,6 +188,9 @@ def _add_section(
             cells.append(Text("" if shared and not first else row.settings.get(key, "-")))
         cells += [Text(row.ftl_in_full)] if sheet.ftl_in_rows else []
         cells += [_scheme(design)] if sheet.named_in_rows else []
+        if not sheet.named_in_rows and not _trusted(design):
+            # The cell beside the figures is of this row alone; those before it may stand for several.
+            cells[-1] = Text(f"{cells[-1].plain} !", "red")
         for column in columns:
             cells.append(_cell(design, column, contest))
             if compared and column is sheet.decisive:
@@ -268,7 +271,11 @@ def _scheme(design: Design) -> Text:
         name = f"{name.removesuffix(OFFLINE).rstrip()} {_OFFLINE}"
     if row.reconstruction:
         name = f"{name} {_RECONSTRUCTED}"
-    return Text(name) if all(one.trusted for one in design.rows) else Text(f"{name} !", "red")
+    return Text(name) if _trusted(design) else Text(f"{name} !", "red")
+
+
+def _trusted(design: Design) -> bool:
+    return all(row.trusted for row in design.rows)
 
 
 def _scheme_width(designs: Iterable[Design]) -> int:
