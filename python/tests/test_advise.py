@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import eraseblock
 from eraseblock.advice.case import Case, Wish
+from eraseblock.advice.page import build_page
 from eraseblock.advice.picture import specification
 from eraseblock.advice.questions import answers
 from eraseblock.advice.small import cut_down
@@ -19,6 +22,7 @@ from eraseblock.cli import main
 from eraseblock.comparison import DEFAULT_BUFFERS
 from eraseblock.results.view import Row
 from eraseblock.running import Handling, Quiet
+from eraseblock.terminal.advice import print_advice
 
 
 @pytest.fixture(scope="module")
@@ -215,3 +219,27 @@ def test_the_picture_has_all_answers(trace: str) -> None:
     text = json.dumps(specification(found, "zipf"))
     assert "by collection policy" in text
     assert "worn out" in text
+
+
+def test_a_policy_that_is_not_trusted_is_marked_and_told(trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Case.runs
+
+    def distrusting(case: Case, **wanted: Any) -> tuple[list[Row], str]:
+        rows, command = runs(case, **wanted)
+        for row in rows:
+            victim = row.record["config"]["ftl"]["victim"]
+            if victim is not None and victim["kind"] == "random":
+                row.record.update(trusted=False, reasons=["it never settled."], waf=0.1)
+        return rows, command
+
+    monkeypatch.setattr(Case, "runs", distrusting)
+    found = list(answers(case_of(trace), ["gc"]))
+    assert found[0].result["policy"] != "random"
+    assert "Passed over, as not to be trusted: `random` (it never settled)." in found[0].sentence
+    console = Console(file=io.StringIO(), width=120)
+    print_advice(console, found, "zipf")
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.split() for line in console.file.getvalue().splitlines()]
+    assert [words[1] for words in lines if words[:1] == ["!"]] == ["random"]
+    assert [words[1] for words in lines if words[:1] == ["→"]] == [found[0].result["policy"]]
+    assert 'random <span class="flag">not to be trusted</span>' in build_page(found, "zipf")

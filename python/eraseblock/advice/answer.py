@@ -42,6 +42,10 @@ class Table:
     # The row that the answer takes, if it takes one.
     taken: int | None = None
 
+    def doubted(self, index: int) -> bool:
+        """Whether the figures of a row are not to be trusted; most tables have no such row."""
+        return self.rows[index].get("trusted") is False
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eraseblock.advice.answer import Answer, Picture, Table
-from eraseblock.advice.case import Case, doubts_of, short_size
+from eraseblock.advice.case import Case, doubts_of, passed_over, short_size
 from eraseblock.results import units
 from eraseblock.results.conclusion import Conclusion, conclusions_of
 from eraseblock.results.headline import HITS, MEAN, WAF, Column, column_named
@@ -40,7 +40,7 @@ def ask(case: Case) -> Answer:
     answer = enough.answer.removeprefix("take ").rstrip(".")
     sentence = f"Buffer: {units.size(enough.contest.buffer_bytes)}; {_taken(enough, answer)}."
     sentence += "".join(f" {one}" for one in enough.details if one.startswith("Built"))
-    sentence += _worth(decided, enough, column)
+    sentence += _worth(decided, enough, column) + passed_over(enough.contest.designs)
     decisive = [*best.rows, *(enough.reference.rows if enough.reference else ())]
     table, picture = _table(conclusion, column, enough)
     result = {

@@ -13,8 +13,10 @@ from eraseblock.experiments import NULL, Config, Experiment, texts_of
 from eraseblock.names import check
 from eraseblock.profile.gather import characterise, plan
 from eraseblock.results.advice import advice_of
+from eraseblock.results.contest import Design
 from eraseblock.results.record import Record
 from eraseblock.results.view import Row, rows_of
+from eraseblock.results.wording import listed
 from eraseblock.running import Caller, Handling, finished
 from eraseblock.sweeps import Outcome, split_errors
 
@@ -219,6 +221,16 @@ def short_size(count: int) -> str:
         if count and count % scale == 0:
             return f"{count // scale}{unit}"
     return f"{count}B"
+
+
+def passed_over(designs: Sequence[Design]) -> str:
+    """A sentence on those that cannot be taken, however good their figures look; empty where all can."""
+    some = [one for one in designs if not all(row.trusted for row in one.rows)]
+    if not some:
+        return ""
+    found = advice_of([row for one in some for row in one.rows])
+    reasons = "; ".join(one.sentence.rstrip(".") for one in found if one.distrust)
+    return f" Passed over, as not to be trusted: {listed(some)} ({reasons})."
 
 
 def doubts_of(rows: Sequence[Row], but: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def _section(answer: Answer) -> dict[str, Any]:
         "drawn": drawable(answer),
         "heads": [{"title": title, "text": key not in numbers} for key, title in table.columns.items()],
         "rows": [
-            [{"words": cell, "taken": index == table.taken and not place} for place, cell in enumerate(row)]
+            {"cells": row, "taken": index == table.taken, "doubted": table.doubted(index)}
             for index, row in enumerate(table.shown)
         ],
         "commands": answer.commands,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eraseblock.advice.answer import Answer, Picture, Table
-from eraseblock.advice.case import Case
+from eraseblock.advice.case import Case, passed_over
 from eraseblock.advice.small import cut_down, doubts_here
 from eraseblock.names import check
 from eraseblock.results import units
@@ -44,7 +44,7 @@ def ask(case: Case) -> Answer:
     if not ranked:
         sentence = "Collection: no policy can be named, as no run is to be trusted."
         return Answer("gc", sentence, doubts_here(case, rows), table, picture, (command,))
-    sentence = f"Collection: {_choice(ranked)}, {where}."
+    sentence = f"Collection: {_choice(ranked)}, {where}.{passed_over(designs)}"
     decisive = [*ranked[0].rows, *(row for one in ranked if one.name == "greedy" for row in one.rows)]
     result = {"policy": ranked[0].name, "waf": ranked[0].value(WAF)}
     return Answer("gc", sentence, doubts_here(case, decisive), table, picture, (command,), result)

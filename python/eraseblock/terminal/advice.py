@@ -46,7 +46,8 @@ def _table(answer: Answer) -> Table:
     for index, (shown, value) in enumerate(zip(table.shown, values, strict=True)):
         bar = _bar(float(value) / most) if most and isinstance(value, int | float) else ""
         taken = index == table.taken
-        grid.add_row("→" if taken else "", *shown, bar, style="bold" if taken else "")
+        mark = Text("!", "red") if table.doubted(index) else Text("→" if taken else "")
+        grid.add_row(mark, *shown, bar, style="bold" if taken else "")
     return grid
 
 
