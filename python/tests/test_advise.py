@@ -243,3 +243,10 @@ def test_a_policy_that_is_not_trusted_is_marked_and_told(trace: str, monkeypatch
     assert [words[1] for words in lines if words[:1] == ["!"]] == ["random"]
     assert [words[1] for words in lines if words[:1] == ["→"]] == [found[0].result["policy"]]
     assert 'random <span class="flag">not to be trusted</span>' in build_page(found, "zipf")
+
+
+def test_where_nothing_is_written_no_policy_is_named_for_that_reason(tmp_path: Path) -> None:
+    path = tmp_path / "reads.spc"
+    path.write_text("0,0,4096,r,0.0\n0,8,4096,r,0.1\n")
+    [answer] = eraseblock.advise(path, question="gc", device="hbm-2010")["answers"]
+    assert answer["sentence"] == "Collection: no policy can be named, as nothing is written."

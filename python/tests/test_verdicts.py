@@ -10,7 +10,7 @@ from results_made_up import record, rows
 import eraseblock
 from eraseblock.results.conclusion import Conclusion, conclusions_of, drives_of
 from eraseblock.results.contest import contests_of
-from eraseblock.results.headline import NAMED
+from eraseblock.results.headline import NAMED, column_named
 from eraseblock.results.wording import change, relative
 
 
@@ -112,6 +112,20 @@ def test_runs_not_to_be_trusted_win_nothing() -> None:
     assert "`lru` is not to be trusted, so it is no measure" in text
     text = verdict(record("lru", 10, reasons=["behind"]), record("fab", 5, reasons=["behind"]))
     assert text == "4 MiB: no verdict, as no run is to be trusted."
+
+
+def test_a_figure_that_no_run_has_is_no_matter_of_trust() -> None:
+    untimed = rows(record("lru", None), record("fab", None))
+    [by_mean] = conclusions_of(untimed, column_named("mean", "--sort"))
+    end = "no verdict, as runs without time (host.replay) have no mean response."
+    assert by_mean.verdicts[0].text == f"4 MiB: {end}"
+    reads = rows(*(record(name, 5, waf=None, host_pages={"write": 0}) for name in ("lru", "fab")))
+    [by_waf] = conclusions_of(reads, column_named("waf", "--sort"))
+    assert by_waf.verdicts[0].text == "4 MiB: no verdict, as nothing is written."
+    [by_reads] = conclusions_of(reads, column_named("read-p99", "--sort"))
+    assert "no verdict, as no run has this figure (" in by_reads.verdicts[0].text
+    [ahead] = conclusions_of(rows(*(record(name, 5, offline=True) for name in ("opt", "lru"))))
+    assert "no verdict, as all runs that are to be trusted knew the future" in ahead.verdicts[0].text
 
 
 def test_who_knew_the_future_wins_nothing() -> None:

@@ -9,6 +9,7 @@ from eraseblock.results.conclusion import Conclusion, conclusions_of
 from eraseblock.results.headline import HITS, MEAN, WAF, Column, column_named
 from eraseblock.results.units import bytes_of
 from eraseblock.results.verdict import WORTH, Verdict
+from eraseblock.results.wording import why_none
 
 ABOUT = "Which buffer to take, and how large?"
 # Sizes that are tried, as multiples of the drive's own.
@@ -32,7 +33,8 @@ def ask(case: Case) -> Answer:
     ]
     if not decided:
         table, picture = _table(conclusion, column, None)
-        sentence = "Which buffer to take cannot be said: no run is to be trusted."
+        some = [design for one in conclusion.verdicts for design in one.contest.designs]
+        sentence = f"Buffer: which to take cannot be said, as {why_none(some, column)}."
         return Answer("buffer", sentence, doubts_of(rows), table, picture, (command,))
     enough = _enough(decided, column)
     best = enough.best

@@ -11,7 +11,7 @@ from eraseblock.results.conclusion import conclusions_of
 from eraseblock.results.contest import Design
 from eraseblock.results.evidence import TIE
 from eraseblock.results.headline import ERASES, WAF, column_named
-from eraseblock.results.wording import listed, named
+from eraseblock.results.wording import listed, named, why_none
 
 ABOUT = "Which collection policy: which block is collected next?"
 
@@ -42,7 +42,7 @@ def ask(case: Case) -> Answer:
         f"with {units.share(drive.spare_of(blocks))} spare flash, the drive full of what the trace touches"
     )
     if not ranked:
-        sentence = "Collection: no policy can be named, as no run is to be trusted."
+        sentence = f"Collection: no policy can be named, as {why_none(contest.designs, WAF)}."
         return Answer("gc", sentence, doubts_here(case, rows), table, picture, (command,))
     sentence = f"Collection: {_choice(ranked)}, {where}.{passed_over(designs)}"
     decisive = [*ranked[0].rows, *(row for one in ranked if one.name == "greedy" for row in one.rows)]

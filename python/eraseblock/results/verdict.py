@@ -9,7 +9,7 @@ from eraseblock.results import units
 from eraseblock.results.contest import BASELINES, Contest, Design
 from eraseblock.results.evidence import Evidence, evidence
 from eraseblock.results.headline import Column
-from eraseblock.results.wording import gap, listed, named, relative, shown
+from eraseblock.results.wording import gap, listed, named, relative, shown, why_none
 
 # A smaller gain is not worth another step of an axis, or a larger buffer.
 WORTH = 0.05
@@ -21,7 +21,7 @@ class Verdict:
 
     contest: Contest
     column: Column
-    # The winner; none where no run is to be trusted.
+    # The winner; none where no run is to be trusted, or none has the figure.
     best: Design | None
     # What it is measured by, if that is another one.
     reference: Design | None
@@ -56,7 +56,7 @@ def verdict_of(contest: Contest, column: Column) -> Verdict:
     """Decide a contest by one figure."""
     ranked = [one for one in contest.ordered(column) if one.competes and one.value(column) is not None]
     if not ranked:
-        answer = "no verdict, as no run is to be trusted." if len(contest.designs) > 1 else ""
+        answer = f"no verdict, as {why_none(contest.designs, column)}." if len(contest.designs) > 1 else ""
         return Verdict(contest, column, None, None, Evidence("unknown"), answer)
     best = ranked[0]
     reference = contest.reference(best)

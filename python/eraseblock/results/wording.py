@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eraseblock.results.contest import Design
 from eraseblock.results.evidence import TIE
-from eraseblock.results.headline import Column
+from eraseblock.results.headline import MEAN, WAF, Column
 
 # From so many times on, a multiple says more than per cent.
 _MULTIPLE = 3.0
@@ -31,6 +31,19 @@ def listed(designs: Sequence[Design]) -> str:
     names = [named(one) for one in designs]
     more = len(names) - _NAMES
     return f"{', '.join(names[:_NAMES])} and {more} more" if more > 1 else ", ".join(names)
+
+
+def why_none(designs: Sequence[Design], column: Column) -> str:
+    """Why none of them can be the best by a figure."""
+    rows = [row for design in designs if design.competes for row in design.rows]
+    if not rows:
+        trusted = any(all(row.trusted for row in design.rows) for design in designs)
+        return "all runs that are to be trusted knew the future" if trusted else "no run is to be trusted"
+    if column.path.startswith("response_ns.") and all(row.figure(MEAN.path) is None for row in rows):
+        return f"runs without time (host.replay) have no {column.name}"
+    if column is WAF and not any(row.figure("host_pages.write") for row in rows):
+        return "nothing is written"
+    return f"no run has this figure ({column.name})"
 
 
 def gap(design: Design, other: Design, column: Column) -> str:
