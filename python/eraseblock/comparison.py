@@ -11,7 +11,7 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.experiments import Experiment, Sets, hopeless, resolve_mapping, texts_of, workload_of
-from eraseblock.names import as_list, check
+from eraseblock.names import as_list, check, once
 from eraseblock.piped import argument
 from eraseblock.requests import is_table
 from eraseblock.scheme import Scheme, is_scheme
@@ -125,7 +125,11 @@ def experiments_of(
     whole: dict[str, Any] = {**config, "workload": {"path": list(traces)}}
     if tables:
         whole["workload"] = {"given": [workload_of(table)["given"] for table in tables]}
+    else:
+        once(traces, source)
     for key, value in given.items():
+        if isinstance(value, list) and key in OPTIONS:
+            once(value, OPTIONS[key])
         table, _, name = key.partition(".")
         whole.setdefault(table, {})[name] = value
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -148,7 +148,7 @@ def resolve(
             return resolve_mapping(whole, f"<{path} with another workload>", sets)
     held = Held()
     texts = texts_of(sets, held)
-    return [held.bring(Experiment(one, base)) for one in _core.resolve(text, str(path), texts)]
+    return [held.bring(Experiment(one, base)) for one in _resolved(text, str(path), texts)]
 
 
 def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> list[Experiment]:
@@ -164,8 +164,41 @@ def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> li
         text = tomli_w.dumps(held.plain(config))
     except TypeError as error:
         raise _core.ConfigError(f"{name}: {error}") from error
-    texts = _core.resolve(text, name, texts_of(sets, held))
+    texts = _resolved(text, name, texts_of(sets, held))
     return [held.bring(Experiment(*placed(one))) for one in texts]
+
+
+def _resolved(text: str, name: str, sets: list[str]) -> list[str]:
+    """The configurations of an experiment. The same one twice would pass for runs with two seeds."""
+    found = _core.resolve(text, name, sets)
+    if len(set(found)) == len(found):
+        return found
+    from eraseblock.names import once
+
+    lists = dict(_lists(tomllib.loads(text)))
+    for one in sets:
+        key, _, value = one.partition("=")
+        try:
+            lists |= dict(_lists({key.strip(): tomllib.loads(f"value = {value}")["value"]}))
+        except tomllib.TOMLDecodeError:
+            # Words in lists need no quotes there.
+            if value.strip().startswith("["):
+                lists[key.strip()] = [word.strip() for word in value.strip().strip("[]").split(",")]
+    for key, values in lists.items():
+        once(values, f"{name}: {key}")
+    raise _core.ConfigError(
+        f"{name}: two of its runs are the same: a list ({', '.join(lists)}) has two values that mean the "
+        "same; leave one of them out"
+    )
+
+
+def _lists(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """All lists of a table and of the tables in it, by their keys."""
+    for key, value in table.items():
+        if isinstance(value, list):
+            yield f"{before}{key}", value
+        elif isinstance(value, Mapping):
+            yield from _lists(value, f"{before}{key}.")
 
 
 def content_key(experiment: Experiment) -> str:

@@ -42,12 +42,20 @@ def check(names: str | Iterable[str], kind: str, option: str) -> list[str]:
         return everything
     if "all" in given:
         raise _core.ConfigError(f"{option}: `all` stands for every one; leave out the others, or `all`")
-    for place, name in enumerate(given):
+    for name in given:
         if name not in everything:
             raise _core.ConfigError(f"{option}: {unknown(name, kind)}")
-        if name in given[:place]:
-            raise _core.ConfigError(f"{option}: `{name}` is there twice; once is enough")
+    once(given, option)
     return given
+
+
+def once(values: Iterable[Any], place: str) -> None:
+    """Refuse a value that a list has twice: its runs would pass for runs with several seeds."""
+    seen: list[Any] = []
+    for value in values:
+        if value in seen:
+            raise _core.ConfigError(f"{place}: `{value}` is there twice; once is enough")
+        seen.append(value)
 
 
 def as_list(values: str | Iterable[str]) -> list[str]:

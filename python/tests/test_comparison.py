@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eraseblock import ConfigError, InputError
 from eraseblock.comparison import DEFAULT_BUFFERS, Comparison
+from eraseblock.experiments import resolve
 from eraseblock.names import known, reconstructions
 from eraseblock.sweeps import OneRun, Way, run_all
 
@@ -63,3 +66,28 @@ def test_what_takes_long_comes_last() -> None:
     # What came of them stands in the order of the call.
     told = [outcome.experiment.config["buffer"]["scheme"]["kind"] for outcome in outcomes]
     assert told == ["bplru", "lru", "cave", "none"]
+
+
+def test_the_same_run_twice_is_no_run_with_two_seeds(tmp_path: Path) -> None:
+    def refused(words: str, call: Callable[[], Any]) -> None:
+        with pytest.raises(ConfigError, match=re.escape(words)):
+            call()
+
+    trace = "trace.spc"
+    refused("compare: `trace.spc` is there twice", Comparison([trace, trace]).experiments)
+    sizes = Comparison([trace], sizes=["1MiB", "1MiB"])
+    refused("--buffer-size: `1MiB` is there twice", sizes.experiments)
+    for value in ("[greedy, cat, greedy]", '["greedy", "greedy"]'):
+        victims = Comparison([trace], sets=[f"ftl.victim={value}"])
+        refused("compare: ftl.victim: `greedy` is there twice", victims.experiments)
+    # Written in two ways it is the same all the same.
+    refused("two of its runs are the same", Comparison([trace], sizes=["1 MiB", "1024 KiB"]).experiments)
+    path = tmp_path / "twice.toml"
+    path.write_text(
+        'preset = "hbm-2010"\n[buffer]\nsize = ["1 MiB", "1 MiB"]\n[workload]\npath = "trace.spc"\n'
+    )
+    refused(f"{path}: buffer.size: `1 MiB` is there twice", lambda: resolve(path))
+    refused(
+        "seed: `2` is there twice",
+        lambda: resolve({"preset": "hbm-2010", "workload": {"path": trace}, "seed": [2, 2]}),
+    )

@@ -33,11 +33,16 @@ def test_records_are_those_of_the_command_line(cli: Cli, trace: Path) -> None:
 
 
 def test_several_workloads_seeds_and_options(tmp_path: Path, trace: Path) -> None:
-    found = eb.sweep([trace, str(trace)], **DRIVE, seed=[1, 2], options={"out": tmp_path / "out", "jobs": 1})
+    copy = tmp_path / "copy.spc"
+    copy.write_bytes(trace.read_bytes())
+    found = eb.sweep([trace, str(copy)], **DRIVE, seed=[1, 2], options={"out": tmp_path / "out", "jobs": 1})
     assert [record["config"]["seed"] for record in found] == [1, 1, 2, 2]
     assert len(eb.load_results(tmp_path / "out")) == 4
     table = {"at": [0, 10], "op": ["write", "read"], "address": [0, 0], "size": [4096, 4096]}
-    assert len(eb.sweep([table, table], **DRIVE)) == 2
+    other = {**table, "op": ["write", "write"]}
+    assert len(eb.sweep([table, other], **DRIVE)) == 2
+    with pytest.raises(eb.ConfigError, match="is there twice"):
+        eb.sweep([trace, str(trace)], **DRIVE)
     assert len(eb.sweep({"requests": table}, **DRIVE, workload_fit=["compact", "clip"])) == 2
 
 
