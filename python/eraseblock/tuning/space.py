@@ -52,9 +52,14 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.spare is not None and not 0 < self.spare < 10:
-            raise _core.ConfigError(f"--spare: found {self.spare:g}, expected a share above 0, as in 0.28")
+            raise _core.ConfigError(
+                f"--spare: found {self.spare:g}, expected a share above 0 and below 10, as in 0.28"
+            )
         if self.lifetime is not None and not 0 < self.lifetime < 1e21:
-            raise _core.ConfigError("--lifetime: expected terabytes above 0, as in 600")
+            raise _core.ConfigError(
+                f"--lifetime: found {self.lifetime / 1e12:,g}, expected terabytes above 0 and below "
+                "1,000,000,000, as in 600"
+            )
 
 
 def bytes_in(text: str, device: str) -> int:
