@@ -87,7 +87,25 @@ class Comparison:
         for key in ("ftl.mapping", "buffer.size"):
             if key in given and any(one.partition("=")[0].strip() == key for one in sets):
                 raise _core.ConfigError(f"{OPTIONS[key]} and --set {key} say the same; leave one of them out")
+        for key in ("ftl.mapping", "buffer.scheme"):
+            if key in given:
+                _refuse_parts(key, given[key], sets)
         return experiments_of("compare", {"name": "compare", "preset": presets}, self.traces, given, sets)
+
+
+def _refuse_parts(key: str, values: Sequence[Any], sets: Sequence[str]) -> None:
+    """Refuse an option of a scheme where there is a list of schemes, and say what to write for it."""
+    keys = [text.partition("=")[0].strip() for text in sets]
+    if key in keys:
+        return
+    for text, part in zip(sets, keys, strict=True):
+        if part.startswith(f"{key}."):
+            kind = next((one for one in values if isinstance(one, str) and one != "none"), "lru")
+            whole = shlex.join(["--set", f"{key}={kind}", "--set", text])
+            raise _core.ConfigError(
+                f"--set {text}: `{key}` is the list of {OPTIONS[key]} here, and an option is of one of them; "
+                f"set that one in the list's place, as in {whole}"
+            )
 
 
 def command_line(comparison: Comparison) -> str:

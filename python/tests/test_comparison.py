@@ -91,3 +91,20 @@ def test_the_same_run_twice_is_no_run_with_two_seeds(tmp_path: Path) -> None:
         "seed: `2` is there twice",
         lambda: resolve({"preset": "hbm-2010", "workload": {"path": trace}, "seed": [2, 2]}),
     )
+
+
+def test_an_option_of_a_scheme_is_told_where_it_can_be_set() -> None:
+    option = "buffer.scheme.reads=bypass"
+    with pytest.raises(
+        ConfigError, match=r"as in --set buffer\.scheme=lru --set buffer\.scheme\.reads=bypass$"
+    ):
+        Comparison(["trace.spc"], sets=[option]).experiments()
+    # What it says to write is what is meant.
+    [one] = Comparison(["trace.spc"], sets=["buffer.scheme=lru", option]).experiments()
+    assert one.config["buffer"]["scheme"]["reads"] == "bypass"
+    with pytest.raises(ConfigError, match=r"the list of --ftls here, .* as in --set ftl\.mapping=bast --set"):
+        Comparison(["trace.spc"], ftls=["bast", "fast"], sets=["ftl.mapping.log_blocks=9"]).experiments()
+    [one] = Comparison(
+        ["trace.spc"], "lru", sets=["ftl.mapping=bast", "ftl.mapping.log_blocks=9"]
+    ).experiments()
+    assert one.config["ftl"]["mapping"]["log_blocks"] == 9
