@@ -70,6 +70,14 @@ def test_options_choose_a_part_and_a_page(cli: Cli, known: Path) -> None:
     assert info["profile"]["footprint"]["pages"] == 40
 
 
+def test_times_that_are_not_those_of_the_file_are_told(cli: Cli, known: Path) -> None:
+    run = cli("trace", "info", known, "--set", "workload.time_scale=2")
+    head = run.stdout.splitlines()[1:4]
+    assert "170 requests · 169 ms" in head[0]
+    assert "below: times are 2 times those of the file (time_scale), 338 ms in all" in head[2]
+    assert "time_scale" not in cli("trace", "info", known).stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -74,6 +74,12 @@ def _head(info: Figures) -> Iterator[Text]:
         ]
         text = f"below: {units.count(profile['requests'])} of them; left out: {', '.join(reasons)}"
         yield Text(text, "yellow")
+    scale = info["selected"]["workload"]["time_scale"]
+    if scale != 1:
+        span = units.duration(profile["arrivals"]["duration_ns"])
+        yield Text(
+            f"below: times are {scale:g} times those of the file (time_scale), {span} in all", "yellow"
+        )
     for how in ("clamped", "sorted"):
         if info[how]:
             back = units.duration(info[f"{how}_max_ns"])
