@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
 
 from eraseblock import _core
+from eraseblock.arguments import checked
 from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison, sweep_of
 from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.names import check, key_of
@@ -53,6 +54,7 @@ class RunOptions(TypedDict, total=False):
     cache: bool
 
 
+@checked
 def run(
     source: str | Path | Mapping[str, Any],
     *,
@@ -87,6 +89,7 @@ def run(
     return Results(cast(list[RunRecord], done.records))
 
 
+@checked
 def sensitivity(
     source: str | Path | Mapping[str, Any], *, sets: Sets = (), **options: Unpack[RunOptions]
 ) -> Analysis:
@@ -115,6 +118,7 @@ def sensitivity(
     return done.analysis
 
 
+@checked
 def compare(
     traces: Any,
     *,
@@ -155,6 +159,7 @@ def compare(
     return _buildable(experiments, options, events, left_out)
 
 
+@checked
 def sweep(
     workload: Any,
     *,
@@ -211,7 +216,7 @@ def _buildable(
     _raise_first(failures)
     sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
     for sentence in dict.fromkeys(sentences):
-        warnings.warn(f"refused: {sentence}", stacklevel=3)
+        warnings.warn(f"refused: {sentence}", stacklevel=4)
     return Results(cast(list[RunRecord], done.records))
 
 
@@ -245,7 +250,7 @@ def _carry_out(
         done.write(missing)
     for sentence in (*asked.notices, done.left_out):
         if sentence:
-            warnings.warn(sentence, stacklevel=3)
+            warnings.warn(sentence, stacklevel=4)
     return done
 
 
@@ -255,6 +260,7 @@ def _raise_first(outcomes: Sequence[Outcome]) -> None:
             raise outcome.error
 
 
+@checked
 def verdict(records: Sequence[Mapping[str, Any]], by: str | None = None) -> list[str]:
     """What records come to, in sentences: which design to take, by how much, and whether to trust that.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.arguments import checked
 from eraseblock.piped import from_pipe, placed
 from eraseblock.requests import is_table, requests_of
 from eraseblock.scheme import Brought, brought, is_scheme
@@ -109,6 +110,7 @@ def workload_of(value: Any) -> dict[str, Any]:
     )
 
 
+@checked
 def resolve(
     source: str | Path | Mapping[str, Any] | None = None, *, sets: Sets = (), workload: Any = None
 ) -> list[Experiment]:

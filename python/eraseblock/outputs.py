@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from eraseblock import _core
+from eraseblock.arguments import checked
 from eraseblock.readings.analysis import is_of
 from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.fleet import totals_of
@@ -22,6 +23,7 @@ SENSITIVITY_NAME = "sensitivity.json"
 FLEET_NAME = "fleet.json"
 
 
+@checked
 def save_results(records: Sequence[Mapping[str, Any]], folder: str | Path) -> Path:
     """Write `results.json`, `results.parquet` and `report.html`; returns the report's path.
 

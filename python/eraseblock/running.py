@@ -99,6 +99,10 @@ class Handling:
     # experiment does not say so.
     each_volume: bool = False
 
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            raise _core.ConfigError(f"jobs: found {self.jobs}, expected 1 or more")
+
 
 @dataclass(frozen=True)
 class Finished:

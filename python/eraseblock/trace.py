@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.arguments import checked
 from eraseblock.experiments import Sets, texts_of
 
 __all__ = ["convert", "generate", "info"]
 
 
+@checked
 def info(
     trace: Any,
     *,
@@ -41,6 +43,7 @@ def info(
     return characterise(experiment, page_size=page_size, sample=sample)
 
 
+@checked
 def convert(
     trace: Any,
     out: str | Path,
@@ -89,6 +92,7 @@ def convert(
     return made
 
 
+@checked
 def generate(
     kind: str,
     out: str | Path,

@@ -10,12 +10,14 @@ from eraseblock.advice.answer import as_json
 from eraseblock.advice.case import WAF, Case, Wish
 from eraseblock.advice.page import keep
 from eraseblock.advice.questions import answers, chosen
+from eraseblock.arguments import checked
 from eraseblock.comparison import DEFAULT_DEVICE
 from eraseblock.experiments import Sets, texts_of
 from eraseblock.names import as_list
 from eraseblock.running import Handling, Quiet
 
 
+@checked
 def advise(
     trace: str | Path,
     *,

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from eraseblock import _core
+from eraseblock.arguments import checked
 from eraseblock.results.flatten import columns_of
 from eraseblock.results.units import bytes_of, nanoseconds_of
 
@@ -21,6 +22,7 @@ _SIZE = re.compile(r"\d+ (?:[KMGT]i)?B|\d+ [kMGT]B")
 _TIME = re.compile(r"\d+(?:\.\d+)? (?:ns|us|ms|s)")
 
 
+@checked
 def frame(records: Sequence[Mapping[str, Any]], kind: Kind = "polars") -> Any:
     """A data frame of records: one row each, dotted columns such as `hit_ratio.all` and `config.buffer.size`.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
+from eraseblock.arguments import checked
 from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.fleet import Totals, fleets_of
 from eraseblock.results.frame import Kind, frame
@@ -33,6 +34,7 @@ class Results(list[RunRecord]):
         [('lru', 0.75), ('fab', 0.75)]
     """
 
+    @checked
     def frame(self, kind: Kind = "polars") -> Any:
         """A data frame, one row for each run; as `eb.frame`."""
         return frame(self, kind)
@@ -48,6 +50,7 @@ class Results(list[RunRecord]):
     def _rows(self) -> list[Row]:
         return rows_of(cast(list[Record], self))
 
+    @checked
     def plot(self, column: str = "mean") -> altair.Chart:
         """A figure of all runs as a chart: bars, or lines over the buffer's size where there are several.
 

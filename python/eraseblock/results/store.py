@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eraseblock import _core
+from eraseblock.arguments import checked
 from eraseblock.experiments import unreadable
 from eraseblock.results.files import drop_parts, replace_file
 from eraseblock.results.frame import to_frame
@@ -125,6 +126,7 @@ def _read_array(path: Path, right: Callable[[dict[str, Any]], bool]) -> list[Rec
     )
 
 
+@checked
 def load_results(folder: str | Path) -> polars.DataFrame:
     """The results of a folder as a data frame: one row per run, columns such as `response_ns.all.mean`.
 

@@ -1,0 +1,155 @@
+"""What functions for Python are called with: each argument is held against its annotation, in one place."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from eraseblock import _core
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# What an option of the command line is called here, where it is called otherwise.
+_NAMES = {"buffer-size": "sizes"}
+_OPTION = re.compile(r"(?<![\w-])--(buffers|buffer-size|ftls|device|question|waf|endurance)(?![\w-])")
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
+
+
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, which says of a wrong kind of argument what it is, and of no option but by its own name.
+
+    What is annotated as `Any` is for the function itself to look at.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            bound = signature(function).bind(*args, **kwargs)
+        except TypeError:
+            # Python's own words for a missing argument, or one too many.
+            return function(*args, **kwargs)
+        hints = _hints(function)
+        for name, value in bound.arguments.items():
+            _check(name, value, hints.get(name, Any))
+        try:
+            return function(*args, **kwargs)
+        except _core.ConfigError as error:
+            said = _OPTION.sub(lambda found: _NAMES.get(found[1], found[1]), str(error))
+            if said == str(error):
+                raise
+            raise _core.ConfigError(said) from None
+
+    return call
+
+
+@cache
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of the parameters; what a function returns may not have been imported."""
+    texts = {
+        name: one.annotation
+        for name, one in signature(function).parameters.items()
+        if one.annotation is not Parameter.empty
+    }
+    names = vars(sys.modules[function.__module__])
+    return get_type_hints(type("Arguments", (), {"__annotations__": texts}), names)
+
+
+def _check(name: str, value: Any, hint: Any) -> None:
+    if get_origin(hint) is Unpack:
+        hint = get_args(hint)[0]
+    table = next((one for one in (hint, *get_args(hint)) if is_typeddict(one)), None)
+    if table is not None and isinstance(value, Mapping):
+        inside = get_type_hints(table)
+        for key, one in value.items():
+            _check(str(key), one, inside.get(key, Any))
+    elif not _fits(value, hint):
+        raise _core.ConfigError(
+            f"{name}: found {_shown(value)} ({type(value).__name__}), expected {_expected(hint)}"
+        )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a kind; what is not known here is left to the function."""
+    origin, inside = get_origin(hint), get_args(hint)
+    found = True
+    if origin in (Union, UnionType):
+        found = any(_fits(value, one) for one in inside)
+    elif origin is Literal:
+        # The function says which names there are.
+        found = isinstance(value, str)
+    elif origin is type:
+        found = isinstance(value, type) and issubclass(value, inside[0])
+    elif origin is Sequence:
+        found = _is_list(value, inside[0])
+    elif origin is Mapping or is_typeddict(hint):
+        found = isinstance(value, Mapping)
+    elif isinstance(hint, type) and hint is not Any:
+        found = _is_a(value, hint)
+    return found
+
+
+def _is_list(value: Any, hint: Any) -> bool:
+    """Whether it has items of a kind; a text or a mapping is one value, not its letters or keys."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return False
+    # What can be gone through only once, or takes long, is left to the function.
+    return not isinstance(value, list | tuple) or all(_fits(one, hint) for one in value)
+
+
+def _is_a(value: Any, hint: type) -> bool:
+    """Whether it is of a class, or has the methods of a protocol. Truth values are no numbers."""
+    if getattr(hint, "_is_protocol", False):
+        return all(callable(getattr(value, one, None)) for one in vars(hint) if not one.startswith("_"))
+    wider = {int: Integral, float: Real, Path: os.PathLike}.get(hint, hint)
+    return isinstance(value, wider) and not (hint in (int, float) and isinstance(value, bool))
+
+
+def _expected(hint: Any) -> str:
+    """Words for what an argument may be."""
+    found = list(dict.fromkeys(_kinds(hint)))
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"
+
+
+def _kinds(hint: Any) -> Iterator[str]:
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        # None comes last: it is what the function takes of itself.
+        for one in sorted(inside, key=lambda one: one is NoneType):
+            yield from _kinds(one)
+    elif origin is Literal:
+        yield _WORDS[str]
+    elif origin is Sequence:
+        yield "a list of records" if get_origin(inside[0]) is Mapping else "a list of such"
+    elif origin is Mapping or is_typeddict(hint):
+        yield "a mapping"
+    elif hint is NoneType:
+        yield "None"
+    elif origin is type:
+        yield f"a kind of `{inside[0].__name__}`"
+    else:
+        yield _WORDS.get(hint) or f"a `{getattr(hint, '__name__', hint)}`"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,81 @@
+"""Wrong kinds of arguments of the functions for Python: each is told in a sentence, before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eraseblock as eb
+
+DRIVE: dict[str, Any] = {"preset": "hbm-2010", "precondition": {"state": "empty"}}
+WORK: dict[str, Any] = {"generate": {"kind": "uniform", "requests": 100, "footprint": "1 MiB"}}
+# Of any type: what is wrong is the point.
+any_eb: Any = eb
+
+
+def run(**options: Any) -> eb.Results:
+    return eb.run(DRIVE, workload=WORK, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: run(jobs="2"), "jobs: found '2' (str), expected a whole number or None"),
+        (lambda: run(jobs=True), "jobs: found True (bool), expected a whole number or None"),
+        (lambda: run(jobs=0), "jobs: found 0, expected 1 or more"),
+        (lambda: run(jobs=-3), "jobs: found -3, expected 1 or more"),
+        (lambda: run(verify="no"), "verify: found 'no' (str), expected True or False"),
+        (lambda: run(out=3), "out: found 3 (int), expected a text, a path or None"),
+        (lambda: run(watcher=3), "watcher: found 3 (int), expected a `Watcher` or None"),
+        (lambda: run(sets=[3]), "sets: found [3] (list), expected a text, a list of such or a mapping"),
+        (lambda: any_eb.run(3), "source: found 3 (int), expected a text, a path or a mapping"),
+        (lambda: any_eb.compare("x.spc", sizes=1 << 20), "sizes: found 1048576 (int), expected a text or"),
+        (lambda: any_eb.compare("x.spc", buffers=3), "buffers: found 3 (int), expected a text, a `Buffer`"),
+        (lambda: eb.compare("x.spc", buffers="lru,fab"), "buffers: there is no `lru,fab`"),
+        (lambda: eb.compare("x.spc", ftls=["pag"]), "ftls: there is no `pag`"),
+        (lambda: any_eb.compare("x.spc", workload=3), "workload: found 3 (int), expected a mapping or None"),
+        (lambda: any_eb.sweep(WORK, options={"jobs": "2"}), "jobs: found '2' (str)"),
+        (lambda: any_eb.sweep(WORK, options=3), "options: found 3 (int), expected a mapping or None"),
+        (lambda: any_eb.advise("x.spc", question="op", waf="2"), "waf: found '2' (str), expected a number"),
+        (lambda: eb.advise("x.spc", question="ob"), "question: there is no question `ob`"),
+        (
+            lambda: any_eb.trace.info("x.spc", sample="x"),
+            "sample: found 'x' (str), expected a number or None",
+        ),
+        (lambda: any_eb.load_results(3), "folder: found 3 (int), expected a text or a path"),
+        (lambda: any_eb.frame([], 3), "kind: found 3 (int), expected a text"),
+        (lambda: any_eb.verdict([], by=3), "by: found 3 (int), expected a text or None"),
+    ],
+)
+def test_a_wrong_kind_of_argument_is_told(call: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(eb.ConfigError, match=f"^{re.escape(sentence)}"):
+        call()
+
+
+def test_what_stands_for_a_kind_is_taken(tmp_path: Path) -> None:
+    [record] = run(jobs=np.int64(1), out=tmp_path / "out", sets=("seed=2",), cache=False)
+    assert record["config"]["seed"] == 2
+    results = eb.load_results(str(tmp_path / "out"))
+    assert len(results) == 1
+
+
+def test_a_chart_needs_the_name_of_a_column() -> None:
+    found: Any = run()
+    with pytest.raises(eb.ConfigError, match=r"^column: found 3 \(int\), expected a text$"):
+        found.plot(3)
+
+
+def test_a_missing_argument_is_told_in_the_words_of_python() -> None:
+    with pytest.raises(TypeError, match=r"run\(\) missing 1 required positional argument: 'source'"):
+        any_eb.run()
+
+
+def test_a_warning_points_to_the_call() -> None:
+    with pytest.warns(UserWarning, match="^refused: ") as found:
+        eb.sweep(WORK, device="hbm-2010", buffer_size=["1 KiB", "1 MiB"], precondition_state="empty")
+    assert found[0].filename == __file__
