@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 import eraseblock
+from eraseblock.advice.answer import paragraph
 from eraseblock.advice.case import Case, Wish
 from eraseblock.advice.page import build_page
 from eraseblock.advice.picture import specification
@@ -250,3 +251,25 @@ def test_where_nothing_is_written_no_policy_is_named_for_that_reason(tmp_path: P
     path.write_text("0,0,4096,r,0.0\n0,8,4096,r,0.1\n")
     [answer] = eraseblock.advise(path, question="gc", device="hbm-2010")["answers"]
     assert answer["sentence"] == "Collection: no policy can be named, as nothing is written."
+
+
+def test_a_tiny_trace_has_each_doubt_once_and_no_empty_tables(tmp_path: Path) -> None:
+    path = tmp_path / "one.spc"
+    path.write_text("0,0,4096,w,0.0\n")
+    found = list(answers(case_of(str(path)), ["op", "gc", "tail", "lifetime"]))
+    console = Console(file=io.StringIO(), width=5000)
+    print_advice(console, found, "one")
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "1 blocks" not in text
+    assert "as the drive cut down has 1 block, and needs 5 more" in text
+    doubts = [line for line in text.splitlines() if line.startswith("do not rely on ")]
+    assert sum("the buffer never filled" in line for line in doubts) == 1
+    assert any(line.startswith("do not rely on gc, tail, lifetime: no block was erased") for line in doubts)
+    assert len({line.partition(": ")[2] for line in doubts}) == len(doubts)
+    # What has no figures has no heads of a table either.
+    assert [not answer.table.rows for answer in found] == [True, False, True, False]
+    assert "Write amplification by spare flash" not in text
+    page = build_page(found, "one")
+    assert page.count("<thead>") == 2
+    assert paragraph(found).count("the buffer never filled") == 1

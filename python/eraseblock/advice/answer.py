@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from eraseblock.results.advice import one_for, shape_of
+
 # How the figures are drawn: a line along numbers, or a bar for each name.
 Shape = Literal["line", "bars"]
 
@@ -70,13 +72,25 @@ class Answer:
         return whole
 
 
-def paragraph(answers: Sequence[Answer]) -> str:
-    """All answers in one paragraph, doubts behind what they are about."""
-    parts = []
+def doubts_of_all(answers: Sequence[Answer]) -> list[tuple[str, str]]:
+    """Each doubt once, behind what it is about: `that`, or of several answers their questions."""
+    alike: dict[str, dict[str, str]] = {}
     for answer in answers:
-        doubt = f" Do not rely on that: {'; '.join(answer.doubts)}." if answer.doubts else ""
-        parts.append(f"{answer.sentence}{doubt}")
-    return " ".join(parts)
+        for doubt in answer.doubts:
+            alike.setdefault(shape_of(doubt), {})[answer.question] = doubt
+    return [
+        ("that" if len(answers) == 1 else ", ".join(told), one_for([*told.values()]))
+        for told in alike.values()
+    ]
+
+
+def paragraph(answers: Sequence[Answer]) -> str:
+    """All answers in one paragraph, then the doubts."""
+    together: dict[str, list[str]] = {}
+    for about, doubt in doubts_of_all(answers):
+        together.setdefault(about, []).append(doubt)
+    doubts = [f"Do not rely on {about}: {'; '.join(some)}." for about, some in together.items()]
+    return " ".join([*(answer.sentence for answer in answers), *doubts])
 
 
 def as_json(answers: Sequence[Answer], trace: str, device: str) -> dict[str, Any]:

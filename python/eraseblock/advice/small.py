@@ -60,6 +60,11 @@ class SmallDrive:
         """What the host sees."""
         return self.blocks * self.block_bytes
 
+    @property
+    def counted(self) -> str:
+        """Its blocks, in words."""
+        return "1 block" if self.blocks == 1 else f"{self.blocks} blocks"
+
     def least_spare(self) -> int:
         """Blocks without which collection has no room: open ones, and erased ones that it keeps."""
         return 5
@@ -119,11 +124,10 @@ def doubts_here(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
     drive = cut_down(case)
     # Where none was erased the engine says so.
     few = [erases for row in rows if 0 < (erases := row.figure("flash.erases.total") or 0) < _FEW]
-    short = [f"the trace is short: only {min(few)} blocks were erased in it"] if few else []
+    erased = "1 block was" if few and min(few) == 1 else f"{min(few, default=0)} blocks were"
+    short = [f"the trace is short: only {erased} erased in it"] if few else []
     least = units.share(drive.spare_of(drive.blocks + drive.least_spare()))
-    raised = (
-        f"the drive cut down has only {drive.blocks} blocks, and {least} is the least spare flash it can have"
-    )
+    raised = f"the drive cut down has only {drive.counted}, and {least} is the least spare flash it can have"
     share = case.profile()["write_bytes"] / drive.bytes
     again = (
         f"the trace writes {units.share(share)} of this drive before it begins anew, and repeated so often "

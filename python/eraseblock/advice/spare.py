@@ -153,7 +153,7 @@ def _sentence(curve: _Curve, goal: float, found: int | None, own: int) -> str:
     beside = f"the drive's own {own} % cannot be had there"
     if own in curve:
         beside = f"the drive's own {curve.percent(own)} give {curve.shown(own)}"
-    few = f"the drive cut down has {drive.blocks} blocks, and needs {drive.least_spare()} more to collect in"
+    few = f"the drive cut down has {drive.counted}, and needs {drive.least_spare()} more to collect in"
     if curve.first > LAST:
         return f"Spare flash: how much cannot be said, as {few}."
     if found is None:

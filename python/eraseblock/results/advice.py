@@ -33,17 +33,22 @@ def advice_of(rows: Sequence[Row]) -> list[Advice]:
     for distrust, key in ((True, "reasons"), (False, "warnings")):
         for row in rows:
             for sentence in map(str, row.record.get(key) or []):
-                alike = found.setdefault((distrust, _NUMBER.sub("#", sentence)), {})
+                alike = found.setdefault((distrust, shape_of(sentence)), {})
                 alike.setdefault(sentence, []).append(row)
     whole = _Whole.of(rows)
     gathered = []
     for (distrust, _), alike in found.items():
         about = [row for some in alike.values() for row in some]
-        gathered.append(Advice(_one_for(list(alike)), whole.describe(about), distrust, len(about)))
+        gathered.append(Advice(one_for(list(alike)), whole.describe(about), distrust, len(about)))
     return gathered
 
 
-def _one_for(sentences: Sequence[str]) -> str:
+def shape_of(sentence: str) -> str:
+    """What is the same of sentences that differ in their numbers alone."""
+    return _NUMBER.sub("#", sentence)
+
+
+def one_for(sentences: Sequence[str]) -> str:
     """One sentence for several that differ in their numbers alone."""
     columns = iter(zip(*(_NUMBER.findall(sentence) for sentence in sentences), strict=True))
 

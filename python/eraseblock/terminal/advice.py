@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from eraseblock.advice.answer import Answer
+from eraseblock.advice.answer import Answer, doubts_of_all
 from eraseblock.terminal.names import styled
 
 _BAR = 24
@@ -20,11 +20,14 @@ def print_advice(console: Console, answers: Sequence[Answer], title: str) -> Non
     console.print(Text(title, "bold"))
     for answer in answers:
         console.print(styled(answer.sentence))
-        for doubt in answer.doubts:
-            console.print(Text("do not rely on that: ", "bold yellow") + Text(doubt))
+    for about, doubt in doubts_of_all(answers):
+        console.print(Text(f"do not rely on {about}: ", "bold yellow") + Text(doubt))
     for answer in answers:
-        console.print()
-        console.print(_table(answer))
+        if answer.table.rows or answer.commands:
+            console.print()
+        # Heads without rows would look as if something had been lost.
+        if answer.table.rows:
+            console.print(_table(answer))
         for command in answer.commands:
             console.print(Text(f"  {command}", "dim"), soft_wrap=True)
 
