@@ -165,7 +165,7 @@ def test_a_scheme_that_draws_at_random_gets_other_seeds() -> None:
 
 
 def test_nothing_is_run_twice() -> None:
-    found = readings_of(buffer={"size": "4 MiB", "scheme": ["lru", "lru"]})
+    found = plan(2 * eraseblock.resolve({**DRIVE, "buffer": {"size": "4 MiB", "scheme": "lru"}}))
     texts = [one.text for one in found.experiments[2:]]
     assert len(texts) == len(set(texts)) > 0
 

@@ -227,3 +227,36 @@ fn a_log_that_lies_in_order_is_merged_at_once_without_a_block() {
     };
     assert_eq!((merges("untimed"), merges("open")), (4, 4));
 }
+
+/// What is to be merged as soon as it is full, and finds no erased block, is merged before the next
+/// write.
+#[test]
+fn eager_merges_that_find_no_block_go_on_before_the_next_write() {
+    // BAST: pages of four blocks, not in order. FAST: a page of each of four blocks.
+    let bast =
+        json!({"kind": "bast", "log_blocks": 2, "merge_timing": "eager", "partial_merge": false});
+    let fast = json!({"kind": "fast", "log_blocks": 1, "merge_timing": "eager"});
+    for (mapping, blocks, pages) in
+        [(bast, 13, (0..16).rev().collect::<Vec<u64>>()), (fast, 12, vec![1, 5, 9, 13])]
+    {
+        let merges = |replay: &str| {
+            let mut device = support::device(&json!({
+                "nand": {"channels": 1, "blocks_per_plane": blocks, "pages_per_block": 4},
+                "ftl": {"exported": "128 KiB", "mapping": mapping},
+                "precondition": {"state": "full"},
+                "host": {"replay": replay},
+            }));
+            for &page in &pages {
+                device.submit(&at(Op::Write, page, 1, 0)).unwrap();
+            }
+            let before = device.counters().full_merges;
+            device.submit(&at(Op::Write, 17, 1, 10_000_000 * US)).unwrap();
+            device.finish().unwrap();
+            (before, device.counters().full_merges)
+        };
+        let (untimed, timed) = (merges("untimed"), merges("open"));
+        assert_eq!(untimed, (4, 4), "{mapping}");
+        assert!(timed.0 < 4, "{mapping}: all found a block at once");
+        assert_eq!(timed.1, 4, "{mapping}");
+    }
+}

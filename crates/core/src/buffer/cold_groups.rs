@@ -111,7 +111,7 @@ pub struct Config {
     /// blocks, else 0.1.
     pub cold: Option<f64>,
     /// Share of the buffer that is left free for pages that have left and are not stored yet, 0 to
-    /// 1; one page is held at least. Default: 0 where the FTL maps blocks, else 0.0625.
+    /// 1; one page is held at least. Under `hot = "tried"` all is used while the work just fits. Default: 0 where the FTL maps blocks, else 0.0625.
     pub reserve: Option<f64>,
     /// Which written pages come in hot; the others come in cold. Default: `tried` where the FTL maps
     /// pages, else `all`.
@@ -197,7 +197,7 @@ struct ColdGroups {
     window: Window,
     /// Whether the FTL maps pages; not known before the first access.
     maps_pages: Option<bool>,
-    /// Pages that are held at most: the capacity without the reserve.
+    /// Pages that are held at most unless the work just fits: the capacity without the reserve.
     limit: u32,
     /// Blocks by their cold dirty pages.
     groups: BySize,

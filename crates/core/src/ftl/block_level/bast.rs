@@ -202,6 +202,7 @@ pub(super) struct Bast {
     order: List,
     links: Links,
     /// A full log that is to be merged at once, for which there was no block to take; or [`NONE`].
+    /// On a drive that is nearly worn out a later one takes its place, and it waits for its turn.
     due: u32,
     draws: Pcg64Mcg,
 }
@@ -315,7 +316,7 @@ impl Bast {
         if self.due == NONE {
             return true;
         }
-        if self.way(blocks, cx, self.due) != Way::Full || blocks.can_take(cx, 1) {
+        if blocks.can_take(cx, 1) || self.way(blocks, cx, self.due) != Way::Full {
             self.merge(blocks, cx, self.due);
             return true;
         }

@@ -16,7 +16,7 @@ pub enum MergeTiming {
     /// When the next write needs room.
     #[default]
     Lazy,
-    /// As soon as it is full.
+    /// As soon as it is full, or before the next write where no erased block is there.
     Eager,
 }
 
