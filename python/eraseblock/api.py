@@ -122,7 +122,7 @@ def sensitivity(
 def compare(
     traces: Any,
     *,
-    buffers: str | Scheme | Sequence[str | Scheme] = DEFAULT_BUFFERS,
+    buffers: str | Scheme | Sequence[str | Scheme | Mapping[str, Any]] = DEFAULT_BUFFERS,
     sizes: str | Sequence[str] = (),
     ftls: str | Sequence[str] = (),
     device: str | Sequence[str] = DEFAULT_DEVICE,

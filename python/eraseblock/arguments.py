@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from functools import cache, wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
@@ -117,9 +118,13 @@ def _is_list(value: Any, hint: Any) -> bool:
 
 
 def _is_a(value: Any, hint: type) -> bool:
-    """Whether it is of a class, or has the methods of a protocol. Truth values are no numbers."""
-    if getattr(hint, "_is_protocol", False):
-        return all(callable(getattr(value, one, None)) for one in vars(hint) if not one.startswith("_"))
+    """Whether it is of a class, or has methods of a protocol or an executor. Truth values are no numbers."""
+    if getattr(hint, "_is_protocol", False) or hint is Executor:
+        # Those that are never called need not be there.
+        return any(callable(getattr(value, one, None)) for one in vars(hint) if not one.startswith("_"))
+    if hint is bool and type(value).__name__ in ("bool_", "bool"):
+        # NumPy's.
+        return True
     wider = {int: Integral, float: Real, Path: os.PathLike}.get(hint, hint)
     return isinstance(value, wider) and not (hint in (int, float) and isinstance(value, bool))
 

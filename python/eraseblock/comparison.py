@@ -46,7 +46,7 @@ class Comparison:
     """Traces against every combination of FTL, buffer size and buffer scheme."""
 
     traces: Sequence[Any]
-    buffers: str | Scheme | Sequence[str | Scheme] = DEFAULT_BUFFERS
+    buffers: str | Scheme | Sequence[str | Scheme | Mapping[str, Any]] = DEFAULT_BUFFERS
     # Of both: the drive's own, unless some are named.
     sizes: str | Sequence[str] = ()
     ftls: str | Sequence[str] = ()
@@ -147,7 +147,8 @@ def experiments_of(
         once(traces, source)
     for key, value in given.items():
         if isinstance(value, list) and key in OPTIONS:
-            once(value, OPTIONS[key])
+            # Schemes in Python tell by their options, not by `==`.
+            once((one for one in value if isinstance(one, str)), OPTIONS[key])
         table, _, name = key.partition(".")
         whole.setdefault(table, {})[name] = value
     try:
@@ -208,14 +209,14 @@ def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | Non
     return _core.ConfigError(f"{OPTIONS[error.key]}: {error.message}")
 
 
-def _listed(buffers: str | Scheme | Sequence[str | Scheme]) -> list[str | Scheme]:
+def _listed(buffers: str | Scheme | Sequence[str | Scheme | Mapping[str, Any]]) -> list[Any]:
     """One scheme is one value, too."""
     if isinstance(buffers, str) or is_scheme(buffers):
-        return [buffers]  # type: ignore[list-item]
+        return [buffers]
     return list(buffers)  # type: ignore[arg-type]
 
 
-def _schemes(buffers: str | Scheme | Sequence[str | Scheme]) -> list[str | Scheme]:
+def _schemes(buffers: str | Scheme | Sequence[str | Scheme | Mapping[str, Any]]) -> list[Any]:
     """The schemes that are meant; those in Python are not looked up."""
     listed = _listed(buffers)
     names = [one for one in listed if isinstance(one, str)]

