@@ -64,6 +64,21 @@ def test_what_stands_for_a_kind_is_taken(tmp_path: Path) -> None:
     assert len(results) == 1
 
 
+def test_what_has_the_methods_that_are_called_is_taken() -> None:
+    class Counts:
+        runs = 0
+
+        def finished(self, *_told: Any) -> None:
+            self.runs += 1
+
+        def update(self, *_told: Any) -> None:
+            pass
+
+    watcher = Counts()
+    run(watcher=watcher, verify=np.True_)
+    assert watcher.runs == 1
+
+
 def test_a_chart_needs_the_name_of_a_column() -> None:
     found: Any = run()
     with pytest.raises(eb.ConfigError, match=r"^column: found 3 \(int\), expected a text$"):

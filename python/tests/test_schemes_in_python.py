@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from given_requests import DRIVE, columns, requests
 
 import eraseblock as eb
+from eraseblock.comparison import Comparison
 from eraseblock.experiments import resolve
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -120,6 +122,14 @@ class Held(PyLru):
         vars(self).update(attributes)
 
 
+@dataclass
+class Weighted(PyLru):
+    """As `dataclass` compares it: by its fields."""
+
+    weights: Any
+    k: int
+
+
 def test_numbers_of_numpy_are_options() -> None:
     numpy = pytest.importorskip("numpy")
     given = [Held(window=numpy.int64(8)), Held(window=numpy.int64(16)), Held(window=numpy.bool_(True))]
@@ -152,6 +162,15 @@ def test_objects_that_no_record_tells_apart_are_refused(one: dict[str, Any], oth
     same = Held(**one)
     with pytest.raises(eb.ConfigError, match="is there twice"):
         configured(same, same)
+
+
+def test_objects_are_not_held_against_one_another_by_equality() -> None:
+    # Arrays have no truth value, and `==` may leave out what records tell.
+    numpy = pytest.importorskip("numpy")
+    some: list[Any] = [Weighted(numpy.ones(3), 1), Weighted(numpy.ones(3), 2), {"kind": "lru"}, "fab"]
+    found = Comparison(["x.spc"], buffers=some, device="hbm-2010").experiments()
+    kinds = [one.config["buffer"]["scheme"]["kind"] for one in found]
+    assert kinds == ["Weighted", "Weighted", "lru", "fab"]
 
 
 def test_objects_with_equal_arrays_are_one() -> None:

@@ -111,7 +111,8 @@ pub struct Config {
     /// blocks, else 0.1.
     pub cold: Option<f64>,
     /// Share of the buffer that is left free for pages that have left and are not stored yet, 0 to
-    /// 1; one page is held at least. Under `hot = "tried"` all is used while the work just fits. Default: 0 where the FTL maps blocks, else 0.0625.
+    /// 1; one page is held at least. Under `hot = "tried"` all is used while the work just fits.
+    /// Default: 0 where the FTL maps blocks, else 0.0625.
     pub reserve: Option<f64>,
     /// Which written pages come in hot; the others come in cold. Default: `tried` where the FTL maps
     /// pages, else `all`.

@@ -116,17 +116,20 @@ fn compare_places(quick: &Device, slow: &dyn Drive, pages: u32, at: &str) {
 const LONG_NS: u64 = 10_000_000_000;
 
 /// Whether a run in which erases take time, and requests come one by one, comes to what the slow
-/// one does, which knows no time; `false` where that is not to be expected.
-fn compare_in_time(reference: &DriveReference, seed: u64) -> bool {
+/// one does, which knows no time. Whether it was compared; nothing of an FTL that places single
+/// pages: where these lie depends on what collection finds valid meanwhile.
+fn compare_in_time(reference: &DriveReference, seed: u64) -> Option<bool> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let (mut over, mut slow) = (reference.pair)(&mut random);
     over["host"] = json!({"replay": "open"});
     let mut quick = support::device(&over);
+    if quick.mapping().advice().is_some_and(Advice::places_pages) {
+        return None;
+    }
     // What is merged as soon as it is full, and finds no block to take, goes on with the next write:
     // a trim, or the end, may come first.
-    let is_eager = over["ftl"]["mapping"]["merge_timing"] == "eager";
-    if is_eager || quick.mapping().advice().is_some_and(Advice::places_pages) {
-        return false;
+    if over["ftl"]["mapping"]["merge_timing"] == "eager" {
+        return Some(false);
     }
     let pages = (quick.exported_bytes() / quick.page_bytes()) as u32;
     let hot = random.random::<bool>().then(|| random.random_range(1..=pages.div_ceil(3)));
@@ -158,26 +161,24 @@ fn compare_in_time(reference: &DriveReference, seed: u64) -> bool {
     let found = counts(quick.counters());
     let expected = Counts { reads: found.reads, ..slow.counts() };
     assert_eq!(found, expected, "seed {seed}: {over}\n{}", told.join("\n"));
-    true
+    Some(true)
 }
 
-/// Where blocks lie does not depend on how long erases take. (Where single pages lie does: collection
-/// that goes on meanwhile finds other pages valid.)
+/// Where blocks lie does not depend on how long erases take.
 #[test]
 fn random_workloads_cost_the_same_in_time() {
-    let mut compared = Vec::new();
+    let mut all = 0;
     for reference in references() {
-        let mappings = reference.covers.iter().filter(|(registry, _)| *registry == "mapping");
-        let names: Vec<&str> = mappings.map(|(_, name)| *name).collect();
-        if names.iter().any(|name| is_chosen(name))
-            && seeds(150, 3_000).filter(|&seed| compare_in_time(reference, seed)).count() > 0
-        {
-            compared.extend(names);
+        let mut mappings = reference.covers.iter().filter(|(registry, _)| *registry == "mapping");
+        if mappings.any(|(_, name)| is_chosen(name)) {
+            let found: Vec<bool> =
+                seeds(150, 3_000).filter_map(|seed| compare_in_time(reference, seed)).collect();
+            let compared = found.iter().filter(|&&compared| compared).count();
+            assert!(found.is_empty() || compared > 0, "{:?} never compared", reference.covers);
+            all += compared;
         }
     }
-    for name in ["bast", "fast", "mnk", "sftl", "superblock", "replacement", "pattern"] {
-        assert!(compared.contains(&name) || !is_chosen(name), "{name} has not been compared");
-    }
+    assert!(all > 0 || std::env::var_os("ERASEBLOCK_REFERENCE").is_some(), "nothing compared");
 }
 
 #[test]

@@ -26,7 +26,8 @@
 //! way. The erases of a merge come after the host's write, which does not wait for them
 //! (`merge_erase = "before"`: it does, as where all that a request causes is added up to its
 //! response time). Three erased blocks are needed beside data and log blocks: to merge into, for
-//! the new log, and one that stays erased in case power fails.
+//! the new log, and one that stays erased in case power fails. Under `merge_timing = "eager"` a merge
+//! that finds no erased block comes before the next write; a switch needs none.
 //!
 //! **Random victims.** Log blocks have places 0, 1 and so on. One that is attached takes the place
 //! that was left last, and as long as none has been left the lowest. The victim is the log block at

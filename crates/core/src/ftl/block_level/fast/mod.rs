@@ -33,7 +33,10 @@
 //! not a switch may be completed in place (`partial_merge`; without it, the other public
 //! simulator's full copy). Whether full log blocks wait for the next write that needs room
 //! (`merge_timing`). Whether a request waits for the erases of the merges that it causes
-//! (`merge_erase`: it does not). A victim that holds the last word on the page which needs room, be
+//! (`merge_erase`: it does not). Merges that find no erased block go on when an erase has ended, or
+//! under `merge_timing = "eager"` before the next write, and a page that waits for one goes to RW
+//! though it may have got a free slot in its data block meanwhile: where pages lie does not depend
+//! on how long erases take. A victim that holds the last word on the page which needs room, be
 //! it trimmed or not, stays until that is written: where no erased block can be taken yet, the
 //! write waits for an erase. RW blocks are taken from the units in turn. On chips that program
 //! upwards only, a slot below the data block's last page counts as taken. A run with nothing to

@@ -187,6 +187,48 @@ fn an_entry_used_twice_outlives_those_used_once() {
     assert!(probation.iter().all(|&(lpn, _)| lpn != 0 && lpn != 1), "{probation:?}");
 }
 
+/// A write that finds no room, and is tried again, is one lookup: also if its entry has left the
+/// cache meanwhile, and not before it has been looked up.
+#[test]
+fn a_write_that_waits_for_room_is_looked_up_once() {
+    // Page 0 is not cached: its entry is read, and counts unless it did before.
+    for (looked_up, lookups) in [(Lpn::NONE, 1), (Lpn(0), 0)] {
+        let mut bench = full(&json!({"cache": 2, "replacement": "lru"}));
+        let cx = cx!(bench);
+        cx.looked_up = looked_up;
+        assert_eq!(bench.dftl.write(cx, &[PageOut::host(Lpn(0))], JoinId::NONE), 1);
+        assert_eq!((bench.counters.map_lookups, bench.cost(Cause::Mapping).0), (lookups, 1));
+    }
+    // Without collection there is no room in the end, for host or map; the last page is cached, dirty.
+    let mut bench = Bench::new(&json!({"cache": 1, "replacement": "lru"}), &json!({}), 16, [32, 4]);
+    let write = |bench: &mut Bench, lpn, looked_up| {
+        let before = bench.counters.map_lookups;
+        let cx = cx!(bench);
+        cx.looked_up = looked_up;
+        let taken = bench.dftl.write(cx, &[PageOut::host(lpn)], JoinId::NONE);
+        (taken, bench.counters.map_lookups - before)
+    };
+    let mut last = Lpn::NONE;
+    for lpn in Lpn(0).run(16).cycle() {
+        if write(&mut bench, lpn, Lpn::NONE).0 == 0 {
+            break;
+        }
+        last = lpn;
+    }
+    let other = Lpn((last.0 + 1) % 16);
+    assert_eq!(write(&mut bench, other, Lpn::NONE), (0, 0), "its entry has no room");
+    assert!(!bench.dftl.has_looked_up(other));
+    let refused = loop {
+        let found = write(&mut bench, last, Lpn::NONE);
+        if found.0 == 0 {
+            break found;
+        }
+    };
+    assert_eq!(refused, (0, 1), "its entry is there, it has no room");
+    assert!(bench.dftl.has_looked_up(last));
+    assert_eq!(write(&mut bench, last, last), (0, 0));
+}
+
 #[test]
 fn impossible_options_are_refused() {
     let refused = |options: Value| {
