@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from eraseblock.advice.case import few_erased
 from eraseblock.cli import main
 from eraseblock.comparison import Comparison
 from eraseblock.results import units
@@ -151,6 +152,25 @@ def test_designs_keep_to_the_budget_and_runs_are_found_again(
     assert main([*shlex.split(best["command"])[1:], "--json"]) == 0
     [record] = json.loads(capsys.readouterr().out)
     assert record["response_ns"]["all"]["mean"] == best["response_ns.all.mean"]
+
+
+def test_a_run_that_erased_nothing_is_doubted(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tune", trace, "--device", "hbm-2010", "--set", "precondition.state=empty", "--lifetime", "10"]
+    words += ["--choose", "buffer.scheme=[none]"]
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    doubts = json.loads(capsys.readouterr().out)["doubts"]
+    assert any(one.startswith("no block was erased") for one in doubts)
+    assert main(words) == 0
+    assert "do not rely on that: no block was erased" in capsys.readouterr().out
+
+
+def test_a_few_erases_are_doubted_as_advise_does() -> None:
+    def run(erases: int) -> Row:
+        return Row("x.spc", "page", "lru", 0, {}, {"flash": {"erases": {"total": erases}}})
+
+    assert few_erased([run(29), run(1)]) == ("the trace is short: only 1 block was erased in it",)
+    assert not few_erased([run(0), run(30)])
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from eraseblock.sweeps import Outcome, split_errors
 
 # Write amplification that is asked for, unless told otherwise.
 WAF = 2.0
+# Of so few erases it is chance in which blocks they were.
+_FEW = 30
 
 
 @dataclass(frozen=True)
@@ -240,3 +242,12 @@ def doubts_of(rows: Sequence[Row], but: tuple[str, ...] = ()) -> tuple[str, ...]
     """
     sentences = [one.sentence.rstrip(".") for one in advice_of(rows)]
     return tuple(dict.fromkeys(one for one in sentences if not one.startswith(but or ("\n",))))
+
+
+def few_erased(rows: Sequence[Row]) -> tuple[str, ...]:
+    """That so few blocks were erased that it is chance which; where none was the engine says so."""
+    few = [erases for row in rows if 0 < (erases := row.figure("flash.erases.total") or 0) < _FEW]
+    if not few:
+        return ()
+    erased = "1 block was" if min(few) == 1 else f"{min(few)} blocks were"
+    return (f"the trace is short: only {erased} erased in it",)

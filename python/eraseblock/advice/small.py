@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.advice.case import Case, doubts_of, short_size
+from eraseblock.advice.case import Case, doubts_of, few_erased, short_size
 from eraseblock.results import units
 from eraseblock.results.units import bytes_of
 from eraseblock.results.view import Row
@@ -27,8 +27,6 @@ _BLOCKS = 200
 _LOOSE, _MOST_BLOCKS = 1.25, 20_000
 # The last program unit of a block may hold a single page: in small blocks that would take the spare flash.
 _PROGRAMS = 32
-# Of so few erases it is chance in which blocks they were.
-_FEW = 30
 # What the engine says of every such drive.
 OF_ITSELF = ("untimed run", "settings without effect")
 # What is not a question of chips.
@@ -122,10 +120,6 @@ def _cut_down(case: Case) -> SmallDrive:
 def doubts_here(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
     """What stands against runs on such a drive."""
     drive = cut_down(case)
-    # Where none was erased the engine says so.
-    few = [erases for row in rows if 0 < (erases := row.figure("flash.erases.total") or 0) < _FEW]
-    erased = "1 block was" if few and min(few) == 1 else f"{min(few, default=0)} blocks were"
-    short = [f"the trace is short: only {erased} erased in it"] if few else []
     least = units.share(drive.spare_of(drive.blocks + drive.least_spare()))
     raised = f"the drive cut down has only {drive.counted}, and {least} is the least spare flash it can have"
     share = case.profile()["write_bytes"] / drive.bytes
@@ -135,7 +129,7 @@ def doubts_here(case: Case, rows: Sequence[Row]) -> tuple[str, ...]:
     )
     return (
         *doubts_of(rows, OF_ITSELF),
-        *short,
+        *few_erased(rows),
         *([] if drive.has(drive.spare) else [raised]),
         *([again] if 0 < share < 1 else []),
     )

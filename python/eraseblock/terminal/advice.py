@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -20,8 +20,7 @@ def print_advice(console: Console, answers: Sequence[Answer], title: str) -> Non
     console.print(Text(title, "bold"))
     for answer in answers:
         console.print(styled(answer.sentence))
-    for about, doubt in doubts_of_all(answers):
-        console.print(Text(f"do not rely on {about}: ", "bold yellow") + Text(doubt))
+    print_doubts(console, doubts_of_all(answers))
     for answer in answers:
         if answer.table.rows or answer.commands:
             console.print()
@@ -30,6 +29,12 @@ def print_advice(console: Console, answers: Sequence[Answer], title: str) -> Non
             console.print(_table(answer))
         for command in answer.commands:
             console.print(Text(f"  {command}", "dim"), soft_wrap=True)
+
+
+def print_doubts(console: Console, doubts: Iterable[tuple[str, str]]) -> None:
+    """Print each doubt behind what it is about."""
+    for about, doubt in doubts:
+        console.print(Text(f"do not rely on {about}: ", "bold yellow") + Text(doubt))
 
 
 def _table(answer: Answer) -> Table:

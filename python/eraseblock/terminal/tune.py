@@ -7,17 +7,19 @@ from rich.table import Table
 from rich.text import Text
 
 from eraseblock.results import units
+from eraseblock.terminal.advice import print_doubts
 from eraseblock.terminal.names import styled
 from eraseblock.tuning.goals import spare_of, written_until_worn
 from eraseblock.tuning.tune import Tuning
 
 
 def print_tuning(console: Console, tuning: Tuning) -> None:
-    """Print the answer, the best designs, and the command of the first of them."""
+    """Print the answer, what stands against it, the best designs, and the command of the first of them."""
     console.print(styled(tuning.sentence()))
     best = tuning.best
     if not best:
         return
+    print_doubts(console, (("that", doubt) for doubt in tuning.doubts))
     goals = tuning.goals
     title = "The designs that no other betters" if len(goals.columns) > 1 else "The best designs"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eraseblock.advice.case import Case
+from eraseblock.advice.case import Case, doubts_of, few_erased
 from eraseblock.comparison import Comparison, command_line
 from eraseblock.results import units
 from eraseblock.sweeps import Outcome
@@ -71,6 +71,12 @@ class Tuning:
             return self.front
         return sorted((one for one in self.designs if one.fits), key=lambda one: one.values)[:_BEST]
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why not to rely on the best: each is judged by its own run, however short that is."""
+        rows = [one.row for one in self.best if one.row is not None]
+        return (*doubts_of(rows), *few_erased(rows))
+
     def command(self, design: Design) -> str:
         """The plain command that makes the same run."""
         return command_line(self.comparison(design.point))
@@ -104,6 +110,7 @@ class Tuning:
         """Everything for programs."""
         return {
             "sentence": self.sentence(),
+            "doubts": list(self.doubts),
             "designs": self.space.designs,
             "runs": len(self.designs),
             "refused": sum(one.refused is not None for one in self.designs),
