@@ -66,6 +66,23 @@ def test_a_burst_that_decides_all_is_told() -> None:
     assert "nothing clearly beats `lru` (10 ms): `fab`, 9.50 ms, is ahead in 5 of 10 parts" in text
 
 
+@pytest.mark.parametrize(
+    ("parts", "doubt"),
+    [
+        ([1.0] * 9 + [100.0], "its last part decides"),
+        ([100.0] + [1.0] * 9, "its first part decides"),
+        ([1.0] * 7 + [50.0] * 3, "a few bursts decide, in its last 3 parts"),
+        ([1.0] * 6 + [100.0] + [1.0] * 3, "a few bursts decide"),
+        # Of two bursts neither decides alone.
+        ([8.0] + [1.0] * 8 + [8.0], "a few bursts decide"),
+        ([20.0] + [1.0] * 8 + [20.0], "a few bursts decide"),
+    ],
+)
+def test_an_end_of_the_run_that_decides_is_told(parts: list[float], doubt: str) -> None:
+    text = verdict(record("lru", sum(parts) / 10, parts=parts), record("fab", 2, parts=[2.0] * 10))
+    assert f" parts of the run only: {doubt}." in text
+
+
 def test_a_small_lead_throughout_is_a_lead() -> None:
     text = verdict(record("lru", 10, parts=[10.0] * 10), record("fab", 9.7, parts=[9.7] * 10))
     assert "take `fab`" in text

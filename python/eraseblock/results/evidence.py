@@ -17,6 +17,8 @@ TIE = 0.01
 _WIDE = 0.10
 # A run is told in so many parts of equally many requests.
 PARTS = 10
+# So many parts at most are an end of it.
+_END = 3
 # How seldom chance alone may make a difference that is called one.
 _CHANCE = 0.05
 # Student's t for that, on both sides, by degrees of freedom.
@@ -110,7 +112,17 @@ def _by_parts(gains: Sequence[float], *, wide: bool) -> Evidence:
     chance = sum(abs(total) >= least for total in sums) / len(sums)
     if chance <= _CHANCE:
         return Evidence("sure", how)
-    return Evidence("unsure", how, "a few bursts decide", wide)
+    return Evidence("unsure", how, _deciding(gains), wide)
+
+
+def _deciding(gains: Sequence[float]) -> str:
+    """Which parts decide: an end of the run where there is no lead without it, else bursts anywhere."""
+    last = next((count for count in range(1, _END + 1) if sum(gains[:-count]) <= 0), 0)
+    first = next((count for count in range(1, _END + 1) if sum(gains[count:]) <= 0), 0)
+    if bool(last) == bool(first):
+        return "a few bursts decide"
+    end, count = ("last", last) if last else ("first", first)
+    return f"its {end} part decides" if count == 1 else f"a few bursts decide, in its {end} {count} parts"
 
 
 def _signed_sums(numbers: Sequence[float]) -> list[float]:
