@@ -12,6 +12,7 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.experiments import Experiment, Sets, hopeless, resolve_mapping, texts_of, workload_of
 from eraseblock.names import as_list, check, once
+from eraseblock.overrides import agree, refuse_both, said_by
 from eraseblock.piped import argument
 from eraseblock.requests import is_table
 from eraseblock.scheme import Scheme, is_scheme
@@ -83,14 +84,17 @@ class Comparison:
             given["ftl.mapping"] = check(self.ftls, "ftls", "--ftls")
         if self.sizes:
             given["buffer.size"] = as_list(self.sizes)
-        given["buffer.scheme"] = _schemes(self.buffers)
-        for key in ("ftl.mapping", "buffer.size"):
-            if key in given and any(one.partition("=")[0].strip() == key for one in sets):
-                raise _core.ConfigError(f"{OPTIONS[key]} and --set {key} say the same; leave one of them out")
-        for key in ("ftl.mapping", "buffer.scheme"):
-            if key in given:
-                _refuse_parts(key, given[key], sets)
-        return experiments_of("compare", {"name": "compare", "preset": presets}, self.traces, given, sets)
+        schemes = {"buffer.scheme": _schemes(self.buffers)}
+        for key, values in {**given, **schemes}.items():
+            if key in ("ftl.mapping", "buffer.scheme"):
+                _refuse_parts(key, values, sets)
+        whole: dict[str, Any] = {"name": "compare", "preset": presets}
+        if self.buffers is DEFAULT_BUFFERS:
+            # Nobody has said these: they give way to an override.
+            whole["buffer"] = {"scheme": schemes["buffer.scheme"]}
+        else:
+            given |= schemes
+        return experiments_of("compare", whole, self.traces, given, sets)
 
 
 def _refuse_parts(key: str, values: Sequence[Any], sets: Sequence[str]) -> None:
@@ -145,6 +149,7 @@ def experiments_of(
         whole["workload"] = {"given": [workload_of(table)["given"] for table in tables]}
     else:
         once(traces, source)
+    _refuse_both(whole, given, texts_of(sets))
     for key, value in given.items():
         if isinstance(value, list) and key in OPTIONS:
             # Schemes in Python tell by their options, not by `==`.
@@ -159,11 +164,30 @@ def experiments_of(
         raise
 
 
+def _refuse_both(whole: Mapping[str, Any], given: Mapping[str, Any], sets: Sequence[str]) -> None:
+    """Refuse overrides of what options say: of the two nobody knows which is meant."""
+    for text in sets:
+        key, value = said_by(text)
+        if key == "workload.path" or key.startswith(("workload.generate", "workload.given")):
+            raise _core.ConfigError(
+                f"--set {text}: the requests are those of the trace that is named; leave it out (what "
+                "`eraseblock run` runs may have a generator)"
+            )
+        if key == "preset" and not agree(whole["preset"], value):
+            raise _core.ConfigError(
+                f"--device {_joined(whole['preset'])} and --set {text} both name the drive; name it with "
+                "--device alone"
+            )
+    refuse_both(given, sets, {key: OPTIONS.get(key, key) for key in given})
+
+
 def sweep_of(
     workload: Any, presets: Sequence[str], given: Mapping[str, Any], sets: Sets = ()
 ) -> list[Experiment]:
     """Resolve a sweep: a workload on every combination of the values in `given`, by key."""
     whole: dict[str, Any] = {"name": "sweep", "preset": presets}
+    names = {key: key.replace(".", "_") for key in given}
+    refuse_both({**given, "preset": presets}, texts_of(sets), {**names, "preset": "device"})
     several = list(workload) if isinstance(workload, list | tuple) else [workload]
     if not several:
         raise _core.ConfigError("sweep: needs at least one trace")

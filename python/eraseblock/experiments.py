@@ -12,6 +12,7 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.arguments import checked
+from eraseblock.overrides import said_by
 from eraseblock.piped import from_pipe, placed
 from eraseblock.requests import is_table, requests_of
 from eraseblock.scheme import Brought, brought, is_scheme
@@ -187,13 +188,7 @@ def _resolved(text: str, name: str, sets: list[str]) -> list[str]:
         return found
     lists = dict(_lists(read))
     for one in sets:
-        key, _, value = one.partition("=")
-        try:
-            lists |= dict(_lists({key.strip(): tomllib.loads(f"value = {value}")["value"]}))
-        except tomllib.TOMLDecodeError:
-            # Words in lists need no quotes there.
-            if value.strip().startswith("["):
-                lists[key.strip()] = [word.strip() for word in value.strip().strip("[]").split(",")]
+        lists |= dict(_lists(dict([said_by(one)])))
     for key, values in lists.items():
         once(values, f"{name}: {key}")
     raise _core.ConfigError(

@@ -12,6 +12,7 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.experiments import Experiment, resolve, resolve_mapping
 from eraseblock.names import check
+from eraseblock.overrides import refuse_both
 
 # A drive has no workload, but an experiment has: nobody will look for this file.
 _NO_WORKLOAD = 'workload.path="none"'
@@ -31,6 +32,7 @@ def drive_of(device: str | None, config: Path | None, sets: Sequence[str]) -> Ex
         drives = resolve(config, sets=[*ours, *sets])
     elif device is not None:
         [preset] = check([device], "devices", "--device")
+        refuse_both({"preset": preset}, sets, {"preset": "--device"})
         drives = resolve_mapping({"preset": preset}, "--device", [_NO_WORKLOAD, _NEW, *sets])
     elif sets:
         raise _core.ConfigError(

@@ -10,6 +10,7 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.arguments import checked
 from eraseblock.experiments import Sets, texts_of
+from eraseblock.overrides import refuse_both
 
 __all__ = ["convert", "generate", "info"]
 
@@ -128,7 +129,9 @@ def generate(
         1000
     """
     given = {key: value for key, value in (("requests", requests), ("seed", seed)) if value is not None}
-    generator = (kind, None, [*texts_of(sets), *texts_of(given)])
+    texts = texts_of(sets)
+    refuse_both({"kind": kind, **given}, texts, {key: key for key in ("kind", *given)})
+    generator = (kind, None, [*texts, *texts_of(given)])
     made: dict[str, Any] = json.loads(_core.generate_trace(generator, str(out), to, overwrite, lossy))
     return made
 

@@ -106,6 +106,42 @@ def test_the_same_run_twice_is_no_run_with_two_seeds(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "override", "named"),
+    [
+        ({"sizes": ["1 MiB"]}, "buffer.size=2MiB", "--buffer-size and --set buffer.size=2MiB both set"),
+        ({"sizes": ["1 MiB"]}, 'buffer={ size = "2 MiB" }', "--buffer-size and --set buffer="),
+        ({"buffers": ["lru"]}, "buffer.scheme=fab", "--buffers and --set buffer.scheme=fab both set"),
+        ({"buffers": ["lru", "fab"]}, "buffer.scheme=fab", "--buffers and --set buffer.scheme=fab both set"),
+        ({"ftls": ["page"]}, "ftl.mapping=bast", "--ftls and --set ftl.mapping=bast both set"),
+        ({"workload": {"first": 9}}, "workload.first=8", "--first and --set workload.first=8 both set"),
+        ({"device": "hbm-2010"}, "preset=nvme-tlc", "--device hbm-2010 and --set preset=nvme-tlc both name"),
+        ({}, "workload.path=other.spc", "--set workload.path=other.spc: the requests are those of the trace"),
+        ({}, "workload.generate.kind=zipf", "the requests are those of the trace that is named"),
+    ],
+)
+def test_one_key_given_in_two_ways_is_refused(options: dict[str, Any], override: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(named)):
+        Comparison(["trace.spc"], sets=[override], **options).experiments()
+
+
+@pytest.mark.parametrize(
+    ("options", "override"),
+    [
+        ({"sizes": ["1 MiB"]}, "buffer.size=1MiB"),
+        ({"buffers": ["lru"]}, 'buffer.scheme={ kind = "lru" }'),
+        ({"workload": {"first": 1000}}, "workload.first=1_000"),
+        ({"workload": {"time_scale": 2.0}}, "workload.time_scale=2"),
+        ({"workload": {"volumes": "0"}}, 'workload.volumes="0"'),
+        ({"device": "hbm-2010"}, "preset=hbm-2010"),
+        # Nobody has named the usual buffers.
+        ({}, "buffer.scheme=[fab, lru]"),
+    ],
+)
+def test_two_ways_that_say_the_same_may_be(options: dict[str, Any], override: str) -> None:
+    assert Comparison(["trace.spc"], sets=[override], **options).experiments()
+
+
 def test_an_option_of_a_scheme_is_told_where_it_can_be_set() -> None:
     option = "buffer.scheme.reads=bypass"
     with pytest.raises(

@@ -79,6 +79,15 @@ def test_a_file_says_what_to_make(cli: Cli, tmp_path: Path) -> None:
         (("zipf", "-o", "a.ebt", "--set", "theta=0"), "`theta`: found 0"),
         (("zipf", "-o", "a.ebt", "--set", "size=4096"), "4096 has no unit"),
         (("zipf", "-o", "a.ebt", "--set", "requests=[1,2]"), "found a list"),
+        (
+            ("zipf", "-o", "a.ebt", "--requests", "9", "--set", "requests=8"),
+            "--requests and --set requests=8",
+        ),
+        (
+            ("zipf", "-o", "a.ebt", "--seed", "1", "--set", "seed=2"),
+            "--seed and --set seed=2 both set `seed`",
+        ),
+        (("zipf", "-o", "a.ebt", "--set", "kind=uniform"), "`zipf` and --set kind=uniform both set `kind`"),
         (("hbm-web", "-o", "a.ebt"), "there is no generator or stand-in `hbm-web`"),
         (("supa-web", "-o", "a.ebt", "--set", "variant=x"), "has no variant `x`"),
         (("supa-web", "-o", "a.ebt", "--set", "footprnt=1MiB"), "footprnt"),

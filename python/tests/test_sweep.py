@@ -53,6 +53,8 @@ def test_what_cannot_be_is_told() -> None:
         eb.sweep(WORK, workload_generate={"kind": "uniform"})
     with pytest.raises(eb.ConfigError, match=r"`ftl\.gc\.grain` is set within `ftl\.gc`"):
         eb.sweep(WORK, ftl_gc=None, ftl_gc_grain="page")
+    with pytest.raises(eb.ConfigError, match=r"buffer_size and .*size=2MiB both set `buffer\.size`"):
+        eb.sweep(WORK, buffer_size="1 MiB", sets="buffer.size=2MiB")
     with pytest.raises(eb.ConfigError, match="at least one trace"):
         eb.sweep([])
     with pytest.raises(eb.ConfigError, match="hbm-2010"):

@@ -100,6 +100,25 @@ def test_the_budget_is_tried_where_it_is_under_what_is_usual() -> None:
     assert max(map(float, usual(one.config, Budget(spare=0.28)).choices["ftl.over_provisioning"])) == 0.28
 
 
+def test_what_is_set_is_not_chosen() -> None:
+    [one] = Comparison(["x.spc"], "lru").experiments()
+    everything = usual(one.config, Budget()).choices
+    assert {*everything} == {"buffer.scheme", "buffer.size", "ftl.over_provisioning", "ftl.victim"}
+    left = usual(one.config, Budget(), ["buffer.size=8MiB", "ftl.exported=100GB"]).choices
+    assert {*left} == {"buffer.scheme", "ftl.victim"}
+
+
+def test_a_scheme_with_options_is_named_once(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tune", trace, "--device", "hbm-2010", "--set", "precondition.state=empty", "--json"]
+    capsys.readouterr()
+    assert main([*words, "--choose", 'buffer.scheme=[{ kind = "bplru", padding = false }]']) == 0
+    [found] = json.loads(capsys.readouterr().out)["tried"]
+    assert "--buffers" not in found["command"]
+    assert main([*shlex.split(found["command"])[1:], "--json"]) == 0
+    [record] = json.loads(capsys.readouterr().out)
+    assert record["config"]["buffer"]["scheme"]["kind"] == "bplru"
+
+
 def test_a_trace_that_cannot_be_read_is_no_fault_of_the_designs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,7 +135,9 @@ def test_what_is_chosen_goes_before_what_is_set(trace: str, capsys: pytest.Captu
     words += ["--set", "buffer.size=8MiB", "--set", "buffer.scheme=fab", "--choose", "buffer.size=[1MiB]"]
     capsys.readouterr()
     assert main([*words, "--choose", "buffer.scheme=[lru, none]", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert "--set buffer.size is about no design: --choose buffer.size says what is tried" in printed.err
+    found = json.loads(printed.out)
     assert {one["design"]["buffer.scheme"] for one in found["tried"]} == {"lru", "none"}
     assert not any("fab" in one["command"] or "8MiB" in one["command"] for one in found["tried"])
 
@@ -191,6 +212,10 @@ def test_a_few_erases_are_doubted_as_advise_does() -> None:
         (["--choose", "ftl.victim=greedy"], "--choose ftl.victim=greedy: write a key and its values"),
         (["--choose", "buffer.scheme=[lrv]"], "--choose buffer.scheme: "),
         (["--choose", "ftl.victm=[greedy]"], "did you mean `ftl.victim`"),
+        (["--set", "preset=nvme-tlc"], "--device hbm-2010 and --set preset=nvme-tlc both name the drive"),
+        (["--first", "9", "--set", "workload.first=8"], "--first and --set workload.first=8 both set"),
+        (["--endurance", "9", "--set", "nand.endurance=8"], "--endurance and --set nand.endurance=8 both"),
+        (["--set", "buffer.size=1MiB", "--set", "buffer.scheme=fab"], "nothing is left to choose"),
     ],
 )
 def test_nonsense_is_told(

@@ -11,6 +11,7 @@ from eraseblock import _core
 from eraseblock.comparison import Comparison, command_line, experiments_of
 from eraseblock.experiments import NULL, Config, Experiment, texts_of
 from eraseblock.names import check
+from eraseblock.overrides import refuse_both
 from eraseblock.profile.gather import characterise, plan
 from eraseblock.results.advice import advice_of
 from eraseblock.results.contest import Design
@@ -60,6 +61,8 @@ class Case:
             raise _core.ConfigError(f"--waf: found {wish.waf:g}, expected a number above 0 and below 1,000")
         if wish.endurance is not None and not 0 < wish.endurance < 1 << 31:
             raise _core.ConfigError(f"--endurance: found {wish.endurance}, expected 1 or more erases")
+        if wish.endurance is not None:
+            refuse_both({"nand.endurance": wish.endurance}, wish.sets, {"nand.endurance": "--endurance"})
 
     @property
     def trace_name(self) -> str:

@@ -79,6 +79,7 @@ def tune(trace: str, /, *, asked: Asked = None, workload: Workload = None, fit: 
     """
     from eraseblock.advice.case import Case, Wish
     from eraseblock.advice.lifetime import ENDURANCE
+    from eraseblock.overrides import keys_of
     from eraseblock.running import Handling
     from eraseblock.terminal.caller import CommandLine
     from eraseblock.tuning.goals import goals_of
@@ -99,7 +100,10 @@ def tune(trace: str, /, *, asked: Asked = None, workload: Workload = None, fit: 
     config = case.config()
     endurance = asked.endurance or int(config["nand"]["endurance"]) or ENDURANCE
     goals = goals_of(split(asked.goal, "--goal"), budget, endurance)
-    tuning = Tuning(case, chosen(asked.choose) if asked.choose else usual(config, budget), goals)
+    space = chosen(asked.choose) if asked.choose else usual(config, budget, wish.sets)
+    for key in sorted(keys_of(wish.sets) & space.choices.keys()):
+        case.caller.notice(f"--set {key} is about no design: --choose {key} says what is tried")
+    tuning = Tuning(case, space, goals)
     tuning.run(asked.runs, asked.seed)
     case.whole()
     if asked.as_json:

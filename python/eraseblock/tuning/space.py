@@ -14,6 +14,7 @@ from eraseblock.advice.case import short_size
 from eraseblock.comparison import DEFAULT_BUFFERS
 from eraseblock.experiments import Config, resolve_mapping
 from eraseblock.names import check
+from eraseblock.overrides import keys_of
 from eraseblock.results import units
 from eraseblock.results.units import bytes_of
 
@@ -80,11 +81,13 @@ def bytes_in(text: str, device: str) -> int:
     return found
 
 
-def usual(config: Config, budget: Budget) -> Space:
+def usual(config: Config, budget: Budget, sets: Sequence[str] = ()) -> Space:
     """Buffer and its size; where an FTL maps pages, spare flash and collection policy, too.
 
+    What `sets` says of the drive is not chosen.
+
     Raises:
-        ConfigError: the budget of RAM holds no page.
+        ConfigError: the budget of RAM holds no page, or everything is set.
     """
     ram = budget.ram or _RAM * (bytes_of(config["buffer"]["size"]) or 16 << 20)
     page = bytes_of(config["nand"]["page_size"])
@@ -101,7 +104,15 @@ def usual(config: Config, budget: Budget) -> Space:
         spares = [one for one in _SPARES if one <= most] or [most]
         choices["ftl.over_provisioning"] = [str(one) for one in spares]
         choices["ftl.victim"] = list(_VICTIMS)
-    return Space(choices)
+    fixed = keys_of(sets)
+    # Another way to say how much flash is spare.
+    fixed |= {"ftl.over_provisioning"} if "ftl.exported" in fixed else set()
+    free = {key: values for key, values in choices.items() if key not in fixed}
+    if not free:
+        raise _core.ConfigError(
+            f"--set says what {', '.join(choices)} are, so nothing is left to choose; name choices"
+        )
+    return Space(free)
 
 
 def chosen(texts: Sequence[str]) -> Space:

@@ -50,9 +50,10 @@ class Tuning:
         scheme = point.get("buffer.scheme", self.case.scheme())
         if scheme.startswith("{"):
             sets["buffer.scheme"] = scheme
-            scheme = self.case.scheme()
         sizes = [point["buffer.size"]] if "buffer.size" in point else []
-        return self.case.comparison(buffers=[scheme], sizes=sizes, sets=sets)
+        # A scheme that is set whole is no name beside it.
+        buffers = [] if "buffer.scheme" in sets else [scheme]
+        return self.case.comparison(buffers=buffers, sizes=sizes, sets=sets)
 
     def _judged(self, point: Point, outcome: Outcome) -> Design:
         if outcome.record is None:

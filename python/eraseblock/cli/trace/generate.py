@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from eraseblock import _core
 from eraseblock.cli.options import AsJson, beside
+from eraseblock.overrides import refuse_both
 
 USAGE = "Usage: eraseblock trace generate KIND|NAME|--spec FILE.toml -o OUT [OPTIONS]"
 
@@ -100,8 +101,11 @@ def _generator(
             file = (spec.read_text(encoding="utf-8"), str(spec))
         except (OSError, UnicodeDecodeError) as error:
             raise _core.ConfigError(f"--spec {spec}: cannot be read: {error}") from error
-    given = [f"{key}={value}" for key, value in (("requests", requests), ("seed", seed)) if value is not None]
-    return kind, file, [*sets, *given]
+    given = {key: value for key, value in (("requests", requests), ("seed", seed)) if value is not None}
+    refuse_both(given, sets, {key: f"--{key}" for key in given})
+    if kind is not None:
+        refuse_both({"kind": kind}, sets, {"kind": f"`{kind}`"})
+    return kind, file, [*sets, *(f"{key}={value}" for key, value in given.items())]
 
 
 # From so many requests on their making is announced: bytes and time of each are what they mostly are.
