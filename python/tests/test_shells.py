@@ -40,6 +40,21 @@ def test_a_trace_goes_through_pipes() -> None:
     assert (found["name"], found["requests"]) == ("stdin", 50)
 
 
+def test_a_trace_goes_to_the_file_that_stdout_is(tmp_path: Path) -> None:
+    """Which is no link to be replaced, as its name in /dev would have it."""
+    made, copied = tmp_path / "made.ebt", tmp_path / "copied.spc"
+    for path, words in (
+        (made, ["generate", "uniform", "--requests", "50", "-o", "/dev/stdout"]),
+        (copied, ["convert", str(made), "/dev/stdout", "--to", "spc"]),
+    ):
+        with path.open("wb") as file:
+            command = [sys.executable, "-m", "eraseblock", "trace", *words]
+            done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=True)
+        assert b"stdout" in done.stderr
+        assert b"/eraseblock-" not in done.stderr, "a file that is gone is not named"
+    assert len(copied.read_text("utf-8").splitlines()) == 50
+
+
 def test_what_came_through_a_pipe_is_named_so(tmp_path: Path) -> None:
     made = call("trace", "generate", "uniform", "--requests", "50", "-o", "-")
     words = ["--question", "tail", "--device", "hbm-2010", "--set", "precondition.state=empty", "--json"]

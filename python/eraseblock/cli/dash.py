@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 from eraseblock import _core
 from eraseblock.piped import DASH, stand_for
 
+# The system's names of stdout.
+_STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 # Commands whose arguments are traces, which are read.
 _TRACES = (("compare",), ("advise",), ("tune",), ("trace", "info"))
 # Options without a value, which say nothing of the token behind them.
@@ -30,8 +34,9 @@ def resolved(tokens: Sequence[str]) -> Iterator[list[str]]:
     Raises:
         ConfigError: two dashes for stdin, or stdin is a terminal.
     """
+    tokens = _dashed(tokens)
     if DASH not in tokens:
-        yield list(tokens)
+        yield tokens
         return
     folder = Path(tempfile.mkdtemp(prefix="eraseblock-"))
     # Unless --to says another format, it is the compact one.
@@ -39,7 +44,7 @@ def resolved(tokens: Sequence[str]) -> Iterator[list[str]]:
     stand_for(source, "stdin")
     stand_for(target, "stdout")
     try:
-        call = _replaced(list(tokens), source, target)
+        call = _replaced(tokens, source, target)
         if str(target) not in call:
             yield call
             return
@@ -52,19 +57,41 @@ def resolved(tokens: Sequence[str]) -> Iterator[list[str]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _dashed(tokens: Sequence[str]) -> list[str]:
+    """The call with a dash for `/dev/stdout` where that is a file, to which the shell leads what is written.
+
+    A pipe or a device is written to under its name; a file would be replaced.
+    """
+    found = list(tokens)
+    if not set(_STDOUT) & set(tokens):
+        return found
+    with suppress(OSError, ValueError, AttributeError):
+        if stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode):
+            for at in _written(tokens):
+                found[at] = DASH if tokens[at] in _STDOUT else tokens[at]
+    return found
+
+
+def _written(tokens: Sequence[str]) -> list[int]:
+    """Places of the trace that is written, if one is."""
+    if list(tokens[:2]) == ["trace", "convert"]:
+        return _arguments(tokens)[3:4]
+    if list(tokens[:2]) == ["trace", "generate"]:
+        return [at for at in range(1, len(tokens)) if tokens[at - 1] in ("-o", "--output")]
+    return []
+
+
 def _replaced(tokens: list[str], source: Path, target: Path) -> list[str]:
     found = list(tokens)
     arguments = _arguments(tokens)
-    reads, writes = list[int](), list[int]()
+    reads = list[int]()
     if any(tokens[: len(command)] == list(command) for command in _TRACES):
         reads = [at for at in arguments if tokens[at] == DASH]
     elif tokens[:1] == ["run"]:
         reads = [at for at in arguments[1:] if tokens[at] == DASH]
     elif tokens[:2] == ["trace", "convert"]:
         reads = [at for at in arguments[2:3] if tokens[at] == DASH]
-        writes = [at for at in arguments[3:4] if tokens[at] == DASH]
-    elif tokens[:2] == ["trace", "generate"]:
-        writes = [at for at, one in enumerate(tokens) if one == DASH and tokens[at - 1] in ("-o", "--output")]
+    writes = [at for at in _written(tokens) if tokens[at] == DASH]
     if len(reads) > 1:
         raise _core.ConfigError("-: stdin can be read once; save one of the two to a file")
     for at in writes:

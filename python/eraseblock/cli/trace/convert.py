@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from eraseblock import _core
 from eraseblock.cli.options import AsJson, Sets, beside
 from eraseblock.cli.workload import Fit, Workload, WorkloadOptions
+from eraseblock.piped import plain
 
 EXAMPLES = """\
 Examples:
@@ -84,6 +85,7 @@ def convert(
         text = _core.trace_convert(
             experiments[0].text, str(experiments[0].base), str(out), json.dumps(given), bar.update
         )
+    text = plain(text)
     said = beside(out)
     if as_json:
         said.write(json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n")
@@ -96,7 +98,7 @@ def _lines(trace: str, found: Mapping[str, Any]) -> Iterator[str]:
     from eraseblock.results import units
 
     read, fit, written = found["read"], found["fit"], found["written"]
-    yield _line("read", f"{trace} ({read['format']}), {read['requests_in_trace']:,} requests")
+    yield _line("read", f"{plain(trace)} ({read['format']}), {read['requests_in_trace']:,} requests")
     yield from _counts("no request", read["other_lines"])
     bad = read["bad_lines"]
     yield from _counts("bad lines", {"skipped": bad["count"], "bytes not read": bad["unread_bytes"]})

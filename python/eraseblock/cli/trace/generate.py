@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from eraseblock import _core
 from eraseblock.cli.options import AsJson, beside
 from eraseblock.overrides import refuse_both
+from eraseblock.piped import plain
 
 USAGE = "Usage: eraseblock trace generate KIND|NAME|--spec FILE.toml -o OUT [OPTIONS]"
 
@@ -133,7 +134,7 @@ def _write(
             bar.update(phase, done, total)
 
         text = _core.generate_trace(generator, str(output), to, force, lossy, update)
-    report, said = json.loads(text), beside(output)
+    report, said = json.loads(plain(text)), beside(output)
     if as_json:
         said.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         return
