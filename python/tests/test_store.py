@@ -353,6 +353,24 @@ def test_a_damaged_byte_anywhere_is_noticed(three: tuple[Path, bytes]) -> None:
         check_reopened(folder, 2, f"line 3 (byte {start}) is damaged; passed over")
 
 
+def test_damage_is_told_by_what_comes_of_it(three: tuple[Path, bytes]) -> None:
+    """Whoever only reads a folder runs nothing, and drops nothing."""
+    folder, whole = three
+    damaged = bytearray(whole[:-5])
+    damaged[whole.index(b"record")] ^= 0x20
+    (folder / JOURNAL_NAME).write_bytes(damaged)
+    line, end = read_runs(folder).notices
+    assert line.endswith(
+        "passed over: a run in it is missing here, and the command that made the folder runs it again"
+    )
+    assert "is not whole or was cut off; passed over: a run in it is missing here" in end
+    assert (folder / JOURNAL_NAME).read_bytes() == damaged
+    with opened(folder) as store:
+        line, end = store.notices
+    assert line.endswith("passed over: a run in it that is asked for, and is in no other line, is done again")
+    assert "was cut off; dropped: a run in it that is asked for" in end
+
+
 def test_a_full_disk_is_named_and_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.json"
     replace_file(path, [b"old"])

@@ -61,17 +61,26 @@ class Scan:
             if number > 1:
                 yield line, body
 
-    def sentences(self) -> list[str]:
-        """What was wrong, for people; valid once all lines have been seen."""
+    def sentences(self, *, only_read: bool = False) -> list[str]:
+        """What was wrong, and what comes of it, for people; valid once all lines have been seen.
+
+        Where a folder is only read nothing is run, and another process may be writing the last line.
+        """
+        if only_read:
+            again = "a run in it is missing here, and the command that made the folder runs it again"
+            cut, left = "is not whole or was cut off", "passed over"
+        else:
+            again = "a run in it that is asked for, and is in no other line, is done again"
+            cut, left = "was cut off", "dropped"
         said = [
-            f"{self.path}: line {number} (byte {offset}) is damaged; passed over, and its run is done again"
+            f"{self.path}: line {number} (byte {offset}) is damaged; passed over: {again}"
             for number, offset in self.damaged
             if offset < self.good_end
         ]
         if self.size > self.good_end:
             said.append(
-                f"{self.path}: its last {self.size - self.good_end} bytes are of a write that was cut off; "
-                "dropped, and that run is done again"
+                f"{self.path}: its last {self.size - self.good_end} bytes are of a write that {cut}; "
+                f"{left}: {again}"
             )
         return said
 

@@ -310,7 +310,7 @@ def _read_once(folder: Path) -> Stored:
             contents = _Contents(iter(scan))
         runs |= {run: (path, line) for run, line in contents.runs.items()}
         asked = contents.plan or asked
-        notices += scan.sentences()
+        notices += scan.sentences(only_read=True)
     plan = [one for one in _wanted_of(asked) if READING not in one.labels]
     records = []
     for one in plan:
