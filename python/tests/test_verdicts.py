@@ -290,6 +290,40 @@ def test_ftls_are_rivals() -> None:
     assert reference.name == "lru on bast"
 
 
+def cased(name: str, mean: float, **other: Any) -> dict[str, Any]:
+    found = record(other.pop("scheme", "lru"), mean, **other)
+    found["config"]["case"] = name
+    return found
+
+
+@pytest.mark.parametrize(
+    ("records", "choice"),
+    [
+        ([cased("plain", 5, ftl="bast"), cased("fancy", 9, ftl="page")], "case"),
+        ([cased("plain", 5, spare=0.1), cased("fancy", 9, spare=0.2)], "case"),
+        ([cased("plain", 5, ftl="bast", scheme="fab"), cased("fancy", 9, ftl="page")], "case"),
+        # Cases that differ in their buffers alone.
+        ([cased("plain", 5, scheme="fab"), cased("fancy", 9)], "buffer"),
+        (
+            [
+                record("lru", mean, victim=victim, ftl=ftl)
+                for victim, ftl, mean in (("cat", "page", 5), ("cat", "dftl", 6), ("fifo", "page", 7))
+            ],
+            "FTL and ftl.victim",
+        ),
+        (
+            [record(name, mean, ftl=ftl) for name, ftl, mean in (("lru", "page", 5), ("fab", "dftl", 6))],
+            "buffer",
+        ),
+        ([record("lru", 5), record("lru", 3, size="8 MiB")], "buffer"),
+    ],
+)
+def test_what_differs_is_what_is_chosen(records: list[dict[str, Any]], choice: str) -> None:
+    found = concluded(*records)
+    assert found.title == f"Which {choice} to take on hbm-2010, by mean response"
+    assert any(one.startswith("Bound for any buffer") for one in found.overall) <= (choice == "buffer")
+
+
 def test_drives_have_conclusions_of_their_own_and_are_compared() -> None:
     some = rows(
         *(record(name, mean, drive="hbm-2010", ftl="bast") for name, mean in (("lru", 9), ("fab", 5))),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eraseblock.results import units
 from eraseblock.results.bursts import bursts_of
-from eraseblock.results.contest import Contest, Design, contests_of, measure_of
+from eraseblock.results.contest import BUFFER, Contest, Design, contests_of, measure_of
 from eraseblock.results.evidence import TIE
 from eraseblock.results.headline import ERASES, FLUSHES, HITS, WAF, WRITES, Column
 from eraseblock.results.verdict import WORTH, Verdict, verdict_of
@@ -41,9 +41,11 @@ class Conclusion:
     @property
     def title(self) -> str:
         """What is decided, and by which figure."""
-        axes = {one.contest.axis for one in self.verdicts}
-        axis = next(iter(axes)) if len(axes) == 1 else None
-        return f"Which {axis or 'buffer'} to take on {self.drive}, by {self.column.name}"
+        contests = [one.contest for one in self.verdicts]
+        # Where a contest has one design alone, there is nothing to choose.
+        choices = {one.choice for one in contests if len(one.designs) > 1} or {BUFFER}
+        choice = choices.pop() if len(choices) == 1 else BUFFER if BUFFER in choices else "design"
+        return f"Which {choice} to take on {self.drive}, by {self.column.name}"
 
     @property
     def sentences(self) -> list[str]:
@@ -95,7 +97,8 @@ def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Col
         return Conclusion(trace, drive, column, verdicts, "", tuple(size))
     why = _why(verdicts)
     # Where another setting is chosen, the same buffer is in all designs.
-    bound = [] if any(contest.axis for contest in contests) else _bound(verdicts, column)
+    others = [contest for contest in contests if contest.choice != BUFFER]
+    bound = [] if others else _bound(verdicts, column)
     overall = (*size, *why, *bursts_of(contests, column), *bound, *_same(contests), *_caution(verdicts))
     return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts), overall)
 

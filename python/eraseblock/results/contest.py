@@ -19,6 +19,12 @@ BASELINES = ("lru", "none")
 _CHOICES = ("ftl.", "buffer.", "case")
 # What tells designs apart that differ in their FTLs alone.
 FTL = "FTL"
+# What there is to choose, mostly.
+BUFFER = "buffer"
+# More choices than this have no names of their own.
+_NAMED = 2
+# What of a configuration only names it.
+_LABELS = {"name": None, "case": None}
 # More spare flash or a larger drive is a cost, like more RAM: rivals have the same.
 _COSTS = ("ftl.exported", "ftl.over_provisioning")
 
@@ -86,6 +92,24 @@ class Contest:
         found = [number_of(design.row.settings.get(self.axis, "-")) for design in self.designs]
         numbers = [number for number in found if number is not None]
         return numbers if len(numbers) == len(found) else None
+
+    @cached_property
+    def choice(self) -> str:
+        """What there is to choose: the buffer, or where all designs have the same, what else differs."""
+        rows = [design.row for design in self.designs]
+        if self.axis is not None or len(rows) < 2:
+            return self.axis or BUFFER
+        configs = [row.record["config"] for row in rows]
+        buffers = {repr(config["buffer"]["scheme"]) for config in configs}
+        if all(row.case for row in rows):
+            others = {
+                repr({**one, "buffer": {**one["buffer"], "scheme": None}, **_LABELS}) for one in configs
+            }
+            return BUFFER if len(buffers) > 1 and len(others) == 1 else "case"
+        if len(buffers) > 1:
+            return BUFFER
+        differing = [*([FTL] if len({row.ftl for row in rows}) > 1 else []), *self.keys]
+        return " and ".join(differing) if 0 < len(differing) <= _NAMED else "design"
 
     def led_by(self, design: Design, column: Column) -> bool:
         """Whether no rival has a better figure. One that all share is nobody's merit."""
