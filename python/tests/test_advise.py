@@ -273,3 +273,21 @@ def test_a_tiny_trace_has_each_doubt_once_and_no_empty_tables(tmp_path: Path) ->
     page = build_page(found, "one")
     assert page.count("<thead>") == 2
     assert paragraph(found).count("the buffer never filled") == 1
+
+
+def test_short_lives_are_told_in_smaller_units(trace: str) -> None:
+    sets = ("nand.endurance=1", "nand.channels=1", "nand.blocks_per_plane=400", "ftl.exported=40MiB")
+    [answer] = answers(case_of(trace, (*sets, "buffer.size=64KiB")), ["lifetime"])
+    assert " MB written (" in answer.sentence
+    assert "x 1 erase /" in answer.sentence
+    shown = [row[-1] for row in answer.table.shown]
+    assert len(set(shown)) == len(shown), "no two designs look alike for being rounded"
+
+
+def test_nothing_written_wears_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "reads.ebt")
+    words = ["--requests", "2000", "--set", "footprint=24MiB", "--set", "read_share=1"]
+    assert main(["trace", "generate", "uniform", "-o", path, *words]) == 0
+    [answer] = answers(case_of(path), ["lifetime"])
+    assert answer.sentence.startswith("Lifetime: without end")
+    assert {row[-1] for row in answer.table.shown} == {"without end"}

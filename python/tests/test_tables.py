@@ -184,3 +184,8 @@ def test_a_dash_without_a_trace_behind_it_is_told(process: Cli) -> None:
     run = process("compare", "-")
     assert run.returncode == 2
     assert run.stderr == "eraseblock: -: nothing came through stdin\n"
+
+
+def test_a_drive_that_outlived_its_run_is_not_one_without_a_figure() -> None:
+    lifetime = column_named("lifetime", "--columns")
+    assert (lifetime.show(None), lifetime.show(0), lifetime.show(1 << 20)) == ("not reached", "0 B", "1 MiB")

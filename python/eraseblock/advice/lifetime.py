@@ -45,10 +45,9 @@ def ask(case: Case) -> Answer:
         if blocks == own_blocks:
             taken = len(rows)
         rows.append({"spare": spare, "waf": waf, "tbw_bytes": written})
-        text = units.NOTHING if written is None else f"{written / 1e12:,.0f} TB"
-        shown.append([units.share(spare), units.ratio(waf), text])
+        shown.append([units.share(spare), units.ratio(waf), units.until_worn(written)])
     table = Table({"spare": "spare", "waf": "WAF", "tbw_bytes": "TBW"}, rows, shown, taken)
-    picture = Picture("bars", "Terabytes written until the flash is worn out", "spare", "tbw_bytes")
+    picture = Picture("bars", "Written until the flash is worn out", "spare", "tbw_bytes")
     if taken is None:
         sentence = (
             f"Lifetime: it cannot be said, as with {units.share(drive.spare_of(own_blocks))} spare flash the "
@@ -61,9 +60,9 @@ def ask(case: Case) -> Answer:
         return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,))
     whose = "" if said else " (usual for TLC; --endurance says another)"
     sentence = (
-        f"Lifetime: {tbw / 1e12:,.0f} TB written ({flash / 1e9:,.0f} GB of flash x "
-        f"{endurance:,} erases{whose} / write amplification "
-        f"{own.figure('waf'):.2f}, as if wear were even){_years(case, tbw)}."
+        f"Lifetime: {units.sold_size(tbw)} written ({units.sold_size(flash)} of flash x "
+        f"{endurance:,} erase{'' if endurance == 1 else 's'}{whose} / write amplification "
+        f"{units.ratio(own.figure('waf'))}, as if wear were even){_years(case, tbw)}."
     )
     result = {"tbw_bytes": tbw, "waf": own.figure("waf"), "endurance": endurance, "flash_bytes": flash}
     return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,), result)
@@ -75,6 +74,5 @@ def _years(case: Case, tbw: float) -> str:
     span = info["profile"]["arrivals"]["duration_ns"]
     if not span or not info["write_bytes"]:
         return ""
-    days = tbw / (info["write_bytes"] * _DAY_NS / span)
     pace = units.size(info["write_bytes"] * _DAY_NS / span)
-    return f"; at the trace's {pace} a day that is {days / 365:,.1f} years"
+    return f"; at the trace's {pace} a day that is {units.long_time(tbw / info['write_bytes'] * span)}"

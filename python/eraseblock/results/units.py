@@ -74,6 +74,30 @@ def size(count: float | None) -> str:
     return f"{_digits(count / _SIZES[unit])} {unit}"
 
 
+def sold_size(count: float) -> str:
+    """Bytes as drives are sold, `600 TB` or `4.19 GB`."""
+    unit = next((name for name, scale in reversed(_DECIMAL_SIZES.items()) if count >= scale), "kB")
+    return f"{_digits(count / _DECIMAL_SIZES[unit])} {unit}"
+
+
+def until_worn(written: float | None) -> str:
+    """What can be written until flash is worn out; nothing wears it where none is written."""
+    return "without end" if written is None else sold_size(written)
+
+
+def end_of_life(written: float | None) -> str:
+    """What was written until the flash was worn out; a drive that outlives the run has no such figure."""
+    return "not reached" if written is None else size(written)
+
+
+def long_time(nanoseconds: float) -> str:
+    """A time of years, days or less, as `39.8 years`."""
+    days = nanoseconds / (86_400 * 10**9)
+    if days < 1:
+        return duration(nanoseconds)
+    return f"{_digits(days / 365)} years" if days >= 365 else f"{_digits(days)} days"
+
+
 def sizes(low: float, high: float) -> str:
     """Two sizes as `1 to 16 MiB`, the same one twice as `1 MiB`."""
     first, last = size(low), size(high)
@@ -111,8 +135,10 @@ def energy(millijoules: float | None) -> str:
 
 
 def ratio(number: float | None) -> str:
-    """A ratio as `1.23`."""
-    return NOTHING if number is None else f"{number:.2f}"
+    """A ratio as `1.23`; one that is nearly nothing is not told as nothing."""
+    if number is None:
+        return NOTHING
+    return f"{number:.4f}" if 0 < number < 0.005 else f"{number:.2f}"
 
 
 def pages(number: float | None) -> str:

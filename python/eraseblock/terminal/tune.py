@@ -33,9 +33,8 @@ def print_tuning(console: Console, tuning: Tuning) -> None:
         row = design.row
         assert row is not None
         written = written_until_worn(row, goals.endurance)
-        lifetime = "without end" if written is None else f"{written / 1e12:,.0f} TB"
         spare = units.share(spare_of(row.record["config"]))
-        table.add_row(*design.point.values(), *tuning.figures(design), spare, lifetime)
+        table.add_row(*design.point.values(), *tuning.figures(design), spare, units.until_worn(written))
     console.print()
     console.print(table)
     console.print(Text(f"  {tuning.command(best[0])}", "dim"), soft_wrap=True)
