@@ -226,3 +226,16 @@ def test_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
         process.wait()
         process.stdout.close()
         os.close(terminal)
+
+
+@pytest.mark.parametrize("text", ["host.speedup=2", "buffer.size=1MiB", "preset=hbm-2010", "seed=3"])
+@pytest.mark.parametrize("command", [("info",), ("convert", "out.ebt")])
+def test_settings_of_a_drive_are_refused_where_there_is_none(
+    cli: Cli, trace: Path, text: str, command: tuple[str, ...]
+) -> None:
+    run = cli("trace", command[0], str(trace), *command[1:], "--set", text)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (
+        f"eraseblock: --set {text}: does nothing here: trace {command[0]} simulates no drive; leave it out "
+        "(keys of the workload are workload.KEY)\n"
+    )

@@ -8,8 +8,10 @@ from typing import Any
 
 from eraseblock import _core
 from eraseblock.comparison import DEFAULT_DEVICE, experiments_of
-from eraseblock.experiments import Experiment, Sets
+from eraseblock.experiments import Experiment, Sets, texts_of
+from eraseblock.overrides import said_by
 from eraseblock.pool import Progress
+from eraseblock.settings import sections
 
 Info = dict[str, Any]
 
@@ -21,7 +23,19 @@ def plan(
     sets: Sets = (),
     source: str = "trace info",
 ) -> list[Experiment]:
-    """One experiment for each trace, of which only the workload matters; messages are about `source`."""
+    """One experiment for each trace, of which only the workload matters; messages are about `source`.
+
+    Raises:
+        ConfigError: a key or a value that is none, or a key of the drive.
+    """
+    tables = {str(option["name"]).partition(".")[0] for one in sections() for option in one["options"]}
+    for text in texts_of(sets):
+        key = said_by(text)[0]
+        if key.partition(".")[0] in tables - {"workload"}:
+            raise _core.ConfigError(
+                f"--set {text}: does nothing here: {source} simulates no drive; leave it out (keys of the "
+                "workload are workload.KEY)"
+            )
     given = {f"workload.{key}": value for key, value in (workload or {}).items() if value is not None}
     return experiments_of(source, {"name": "trace", "preset": DEFAULT_DEVICE}, traces, given, sets)
 
