@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -176,8 +176,6 @@ def _resolved(text: str, name: str, sets: list[str]) -> list[str]:
     found = _core.resolve(text, name, sets)
     if len(set(found)) == len(found):
         return found
-    from eraseblock.names import once
-
     try:
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -190,11 +188,40 @@ def _resolved(text: str, name: str, sets: list[str]) -> list[str]:
     for one in sets:
         lists |= dict(_lists(dict([said_by(one)])))
     for key, values in lists.items():
-        once(values, f"{name}: {key}")
+
+        def runs_with(value: Any, key: str = key) -> list[str]:
+            return _core.resolve(text, name, [*sets, f"{key}={_toml(key, [value])}"])
+
+        if (alike := _alike(runs_with, values, len(found))) is None:
+            continue
+        first, second = (one if isinstance(one, str) else _toml(key, one) for one in alike)
+        if first == second:
+            raise _core.ConfigError(f"{name}: {key}: `{first}` is there twice; once is enough")
+        raise _core.ConfigError(
+            f"{name}: two of its runs are the same: `{first}` and `{second}` of `{key}` mean the same; leave "
+            "one of them out"
+        )
     raise _core.ConfigError(
         f"{name}: two of its runs are the same: a list, of a run for each value, has two values that mean "
         "the same; leave one of them out"
     )
+
+
+def _alike(runs_with: Callable[[Any], list[str]], values: list[Any], runs: int) -> tuple[Any, Any] | None:
+    """Two values of a list that give the same runs; none where it has none, or a list is one value there."""
+    seen: dict[tuple[str, ...], Any] = {}
+    for value in values:
+        try:
+            one = tuple(runs_with(value))
+        except _core.ConfigError:
+            # What stands beside the list takes its place.
+            return None
+        if len(one) * len(values) != runs:
+            return None
+        if one in seen:
+            return seen[one], value
+        seen[one] = value
+    return None
 
 
 def _lists(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, list[Any]]]:

@@ -106,6 +106,22 @@ def test_the_same_run_twice_is_no_run_with_two_seeds(tmp_path: Path) -> None:
     )
 
 
+def test_the_list_that_gives_equal_runs_is_blamed() -> None:
+    def refused(message: str, sets: list[str] | None = None, **tables: Any) -> None:
+        whole = {"preset": "hbm-2010", "workload": {"path": "trace.spc"}, **tables}
+        with pytest.raises(ConfigError, match=message):
+            resolve(whole, sets=sets or [])
+
+    sizes = {"size": ["1 MiB", "1024 KiB"]}
+    same = r"`1 MiB` and `1024 KiB` of `buffer\.size` mean the same"
+    refused(same, buffer=sizes)
+    refused(same, buffer={"scheme": ["lru", "fab"], **sizes}, seed=[1, 2])
+    # A list in the place of one value, and one that an override has taken the place of.
+    refused(same, buffer=sizes, metrics=["waits", "waits"])
+    refused(same, ["seed=3"], buffer=sizes, seed=[1, 1])
+    refused("seed: `1` is there twice", buffer={"size": ["1 MiB", "2 MiB"]}, seed=[1, 2, 1])
+
+
 @pytest.mark.parametrize(
     ("options", "override", "named"),
     [
