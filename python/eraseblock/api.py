@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
 
 from eraseblock import _core
-from eraseblock.arguments import checked
+from eraseblock.arguments import checked, in_python, warn
 from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison, sweep_of
 from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.names import check, key_of
@@ -24,6 +23,9 @@ from eraseblock.results.view import rows_of
 from eraseblock.running import Finished, Handling, Quiet, finished
 from eraseblock.scheme import Scheme
 from eraseblock.sweeps import Outcome, Watcher, split_errors
+
+# What arguments are called that sentences on combinations are about.
+_NAMES = ("device", "buffers", "sizes", "ftls", "sets")
 
 
 class RunOptions(TypedDict, total=False):
@@ -216,7 +218,7 @@ def _buildable(
     _raise_first(failures)
     sentences = [*left_out, *(str(refusal.error) for refusal in refusals)]
     for sentence in dict.fromkeys(sentences):
-        warnings.warn(f"refused: {sentence}", stacklevel=4)
+        warn(f"refused: {in_python(sentence, _NAMES)}")
     return Results(cast(list[RunRecord], done.records))
 
 
@@ -250,7 +252,7 @@ def _carry_out(
         done.write(missing)
     for sentence in (*asked.notices, done.left_out):
         if sentence:
-            warnings.warn(sentence, stacklevel=4)
+            warn(sentence)
     return done
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cache, wraps
 from inspect import Parameter, signature
@@ -26,13 +28,17 @@ from typing import (
 )
 
 from eraseblock import _core
+from eraseblock.settings import keys
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 # What an option of the command line is called here, where it is called otherwise.
-_NAMES = {"buffer-size": "sizes"}
-_OPTION = re.compile(r"(?<![\w-])--(buffers|buffer-size|ftls|device|question|waf|endurance)(?![\w-])")
+_NAMES = {"buffer_size": "sizes", "force": "overwrite"}
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?![\w-])")
+_SET = r"--set (?:'[^']*'|[^\s'()]+)"
+_SEVERAL = re.compile(rf"{_SET}(?: {_SET})+")
+_PACKAGE = __name__.partition(".")[0]
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
 
 
@@ -54,13 +60,40 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             _check(name, value, hints.get(name, Any))
         try:
             return function(*args, **kwargs)
-        except _core.ConfigError as error:
-            said = _OPTION.sub(lambda found: _NAMES.get(found[1], found[1]), str(error))
-            if said == str(error):
-                raise
-            raise _core.ConfigError(said) from None
+        except _core.EraseblockError as error:
+            # The place of an error stays the place that its attribute names.
+            whole, place = str(error), getattr(error, "place", None) or ""
+            kept = place if whole.startswith(place) else ""
+            error.args = (kept + in_python(whole.removeprefix(kept), signature(function).parameters),)
+            raise
 
     return call
+
+
+def in_python(message: str, names: Collection[str]) -> str:
+    """A message of the command line for callers of a function: its arguments by `names`, else keys."""
+
+    def several(found: re.Match[str]) -> str:
+        return f"sets={[one for one in shlex.split(found[0]) if one != '--set']}"
+
+    def called(found: re.Match[str]) -> str:
+        name = found[1].replace("-", "_")
+        if (here := _NAMES.get(name, name)) in names:
+            return here
+        return f"workload.{name}" if f"workload.{name}" in keys() else found[0]
+
+    if "sets" in names:
+        message = _SEVERAL.sub(several, message)
+    message = message.replace("--set ", "sets: " if "sets" in names else "")
+    return _OPTION.sub(called, message)
+
+
+def warn(sentence: str) -> None:
+    """Warn whoever called this package, however deep in it the reason was found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(f"{_PACKAGE}."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, stacklevel=level)
 
 
 @cache

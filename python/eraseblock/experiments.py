@@ -131,6 +131,13 @@ def resolve(
         >>> [e.config["buffer"]["size"] for e in resolve({**drive, "workload": work})]
         ['1 MiB', '4 MiB']
     """
+    return expanded(source, sets=sets, workload=workload)
+
+
+def expanded(
+    source: str | Path | Mapping[str, Any] | None = None, *, sets: Sets = (), workload: Any = None
+) -> list[Experiment]:
+    """The same for a command line, whose options messages name."""
     if source is None or isinstance(source, Mapping):
         source = source or {}
         if workload is not None:

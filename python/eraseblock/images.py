@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.experiments import Experiment, resolve, resolve_mapping
+from eraseblock.experiments import Experiment, expanded, resolve_mapping
 from eraseblock.names import check
 from eraseblock.overrides import refuse_both
 
@@ -29,7 +29,7 @@ def drive_of(device: str | None, config: Path | None, sets: Sequence[str]) -> Ex
         ours = [
             text for name, text in (("workload", _NO_WORKLOAD), ("precondition", _NEW)) if name not in tables
         ]
-        drives = resolve(config, sets=[*ours, *sets])
+        drives = expanded(config, sets=[*ours, *sets])
     elif device is not None:
         [preset] = check([device], "devices", "--device")
         refuse_both({"preset": preset}, sets, {"preset": "--device"})

@@ -58,6 +58,17 @@ def sections() -> list[Node]:
     return [top, *tables]
 
 
+@cache
+def keys() -> frozenset[str]:
+    """All keys of an experiment, those in tables by their path.
+
+    Example:
+        >>> "workload.fit" in keys()
+        True
+    """
+    return frozenset(str(option["name"]) for section in sections() for option in section["options"])
+
+
 def dotted(values: Node, prefix: str = "") -> list[tuple[str, Any]]:
     """The keys of a table, with those of tables in it by their path, and their values.
 

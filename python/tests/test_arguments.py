@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import eraseblock as eb
+from eraseblock.cli import main
 
 DRIVE: dict[str, Any] = {"preset": "hbm-2010", "precondition": {"state": "empty"}}
 WORK: dict[str, Any] = {"generate": {"kind": "uniform", "requests": 100, "footprint": "1 MiB"}}
+TABLE: dict[str, Any] = {"op": ["write"], "address": [1 << 50], "size": [4096]}
 # Of any type: what is wrong is the point.
 any_eb: Any = eb
 
@@ -94,3 +96,53 @@ def test_a_warning_points_to_the_call() -> None:
     with pytest.warns(UserWarning, match="^refused: ") as found:
         eb.sweep(WORK, device="hbm-2010", buffer_size=["1 KiB", "1 MiB"], precondition_state="empty")
     assert found[0].filename == __file__
+
+
+def test_warnings_about_a_folder_point_to_the_call_too(tmp_path: Path) -> None:
+    options: Any = {"device": "hbm-2010", "precondition_state": "empty", "options": {"out": tmp_path / "out"}}
+    eb.sweep(WORK, seed=1, **options)
+    with pytest.warns(UserWarning, match="1 that this sweep does not ask for") as found:
+        eb.sweep(WORK, seed=2, **options)
+    assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: eb.compare("x.spc", workload={"fit": "x"}),
+            "workload.fit: `workload.fit`: unknown name `x`",
+        ),
+        (
+            lambda: eb.compare("x.spc", sizes="1 MiB", sets="buffer.size=2MiB"),
+            "sizes and sets: buffer.size=2MiB both set `buffer.size`",
+        ),
+        (
+            lambda: eb.compare("x.spc", sets="buffer.scheme.reads=bypass"),
+            "as in sets=['buffer.scheme=lru', 'buffer.scheme.reads=bypass']",
+        ),
+        (lambda: eb.trace.info(__file__), "(format)"),
+        (lambda: eb.trace.convert({**TABLE}, "out"), "name the format (to)"),
+        (
+            lambda: eb.trace.convert({**TABLE}, "x.spc", workload={"fit": "wrap"}),
+            "how large that is (capacity)",
+        ),
+        (lambda: eb.trace.convert({**TABLE}, __file__, to="spc"), "let it be replaced (overwrite)"),
+        (
+            lambda: eb.run(DRIVE, workload={"requests": {**TABLE}}),
+            '"scale" or "remap" (workload.fit)',
+        ),
+    ],
+)
+def test_messages_name_what_a_caller_in_python_can_write(call: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(eb.EraseblockError) as caught:
+        call()
+    assert sentence in str(caught.value)
+    assert "--" not in str(caught.value)
+
+
+def test_the_command_line_keeps_its_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "experiment.toml"
+    path.write_text('preset = "hbm-2010"\nworkload.path = "x.spc"\n', encoding="utf-8")
+    assert main(["run", str(path), "--set", "buffer.siez=1MiB"]) == 2
+    assert capsys.readouterr().err.startswith("eraseblock: --set buffer.siez=1MiB: unknown key")

@@ -26,8 +26,8 @@ def run(experiment: Path, /, *, options: Running = None) -> int:
         experiment: The TOML file; `eraseblock schema` describes its keys.
     """
     from eraseblock.cli.deliver import deliver
-    from eraseblock.experiments import resolve
+    from eraseblock.experiments import expanded
     from eraseblock.sweeps import all_failures
 
     options = options or RunOptions()
-    return deliver(resolve(experiment, sets=options.set_ or []), options, all_failures)
+    return deliver(expanded(experiment, sets=options.set_ or []), options, all_failures)

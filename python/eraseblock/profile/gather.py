@@ -11,7 +11,7 @@ from eraseblock.comparison import DEFAULT_DEVICE, experiments_of
 from eraseblock.experiments import Experiment, Sets, texts_of
 from eraseblock.overrides import said_by
 from eraseblock.pool import Progress
-from eraseblock.settings import sections
+from eraseblock.settings import keys
 
 Info = dict[str, Any]
 
@@ -28,7 +28,7 @@ def plan(
     Raises:
         ConfigError: a key or a value that is none, or a key of the drive.
     """
-    tables = {str(option["name"]).partition(".")[0] for one in sections() for option in one["options"]}
+    tables = {key.partition(".")[0] for key in keys()}
     for text in texts_of(sets):
         key = said_by(text)[0]
         if key.partition(".")[0] in tables - {"workload"}:
