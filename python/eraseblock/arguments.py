@@ -9,9 +9,11 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import cache, wraps
 from inspect import Parameter, signature
-from numbers import Integral, Real
+from numbers import Real
+from operator import index
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -38,6 +40,8 @@ _NAMES = {"buffer_size": "sizes", "force": "overwrite"}
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?![\w-])")
 _SET = r"--set (?:'[^']*'|[^\s'()]+)"
 _SEVERAL = re.compile(rf"{_SET}(?: {_SET})+")
+# Truth values, NumPy's among them.
+_TRUTH = ("bool_", "bool")
 _PACKAGE = __name__.partition(".")[0]
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
 
@@ -57,9 +61,9 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         hints = _hints(function)
         for name, value in bound.arguments.items():
-            _check(name, value, hints.get(name, Any))
+            bound.arguments[name] = _taken(name, value, hints.get(name, Any))
         try:
-            return function(*args, **kwargs)
+            return function(*bound.args, **bound.kwargs)
         except _core.EraseblockError as error:
             # The place of an error stays the place that its attribute names.
             whole, place = str(error), getattr(error, "place", None) or ""
@@ -108,18 +112,32 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(type("Arguments", (), {"__annotations__": texts}), names)
 
 
-def _check(name: str, value: Any, hint: Any) -> None:
+def _taken(name: str, value: Any, hint: Any) -> Any:
+    """A value of the kind that is asked for; a number of another library as one of Python's."""
     if get_origin(hint) is Unpack:
         hint = get_args(hint)[0]
     table = next((one for one in (hint, *get_args(hint)) if is_typeddict(one)), None)
     if table is not None and isinstance(value, Mapping):
         inside = get_type_hints(table)
-        for key, one in value.items():
-            _check(str(key), one, inside.get(key, Any))
-    elif not _fits(value, hint):
+        return {key: _taken(str(key), one, inside.get(key, Any)) for key, one in value.items()}
+    if not _fits(value, hint):
         raise _core.ConfigError(
             f"{name}: found {_shown(value)} ({type(value).__name__}), expected {_expected(hint)}"
         )
+    kinds = {hint, *get_args(hint)}
+    if int in kinds and is_whole(value):
+        return index(value)
+    return float(value) if float in kinds and isinstance(value, Real) else value
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, of whatever library. Truth values are none."""
+    if isinstance(value, bool) or type(value).__name__ in _TRUTH:
+        return False
+    with suppress(TypeError):
+        index(value)
+        return True
+    return False
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -155,11 +173,12 @@ def _is_a(value: Any, hint: type) -> bool:
     if getattr(hint, "_is_protocol", False) or hint is Executor:
         # Those that are never called need not be there.
         return any(callable(getattr(value, one, None)) for one in vars(hint) if not one.startswith("_"))
-    if hint is bool and type(value).__name__ in ("bool_", "bool"):
-        # NumPy's.
+    if hint is bool and type(value).__name__ in _TRUTH:
         return True
-    wider = {int: Integral, float: Real, Path: os.PathLike}.get(hint, hint)
-    return isinstance(value, wider) and not (hint in (int, float) and isinstance(value, bool))
+    if hint is int:
+        return is_whole(value)
+    wider = {float: Real, Path: os.PathLike}.get(hint, hint)
+    return isinstance(value, wider) and not (hint is float and isinstance(value, bool))
 
 
 def _expected(hint: Any) -> str:

@@ -73,7 +73,7 @@ class Device:
         if buffer is not None:
             config["buffer"] = {**config.get("buffer", {}), "scheme": buffer}
         if buffer_size is not None:
-            size = f"{buffer_size} B" if isinstance(buffer_size, int) else buffer_size
+            size = buffer_size if isinstance(buffer_size, str) else f"{_bytes('buffer_size', buffer_size)} B"
             config["buffer"] = {**config.get("buffer", {}), "size": size}
         if ftl is not None:
             config["ftl"] = {**config.get("ftl", {}), "mapping": ftl}

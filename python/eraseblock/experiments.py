@@ -7,11 +7,12 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import index
 from pathlib import Path
 from typing import Any
 
 from eraseblock import _core
-from eraseblock.arguments import checked
+from eraseblock.arguments import checked, is_whole
 from eraseblock.overrides import said_by
 from eraseblock.piped import from_pipe, placed
 from eraseblock.requests import is_table, requests_of
@@ -54,6 +55,9 @@ class Held:
 
     def plain(self, value: Any) -> Any:
         """The value as TOML has it: the engine's word for `None`, hashes of what is held."""
+        if hasattr(value, "tolist"):
+            # Numbers and arrays of NumPy.
+            value = value.tolist()
         if value is None:
             return NULL
         if isinstance(value, _core.Requests):
@@ -77,7 +81,7 @@ class Held:
             return {key: self.plain(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.plain(item) for item in value]
-        return value
+        return index(value) if is_whole(value) else value
 
     def bring(self, experiment: Experiment) -> Experiment:
         """The experiment, with what it has the hashes of."""

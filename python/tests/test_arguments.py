@@ -66,6 +66,33 @@ def test_what_stands_for_a_kind_is_taken(tmp_path: Path) -> None:
     assert len(results) == 1
 
 
+class Whole:
+    """A whole number of a library that nobody has heard of."""
+
+    def __index__(self) -> int:
+        return 10
+
+
+@pytest.mark.parametrize("number", [np.int64(10), np.uint8(10), np.array(10), Whole()])
+def test_whole_numbers_of_any_library_are_taken(number: Any, tmp_path: Path) -> None:
+    made = eb.trace.generate("uniform", tmp_path / "made.ebt", requests=number, sets={"seed": number})
+    assert made["requests"] == 10
+    again = eb.trace.generate("uniform", tmp_path / "again.ebt", requests=10, sets={"seed": 10})
+    assert (tmp_path / "made.ebt").read_bytes() == (tmp_path / "again.ebt").read_bytes(), again
+    [record] = run(jobs=number, sets={"workload.first": number})
+    assert record["requests"]["submitted"] == 10
+    [record] = eb.run({**DRIVE, "seed": number}, workload=WORK)
+    assert record["config"]["seed"] == 10
+    [record] = eb.sweep(WORK, device="hbm-2010", seed=[number], precondition_state="empty")
+    assert record["config"]["seed"] == 10
+
+
+def test_whole_numbers_of_any_library_are_sizes_of_buffers() -> None:
+    for number in (np.int64(1 << 20), 1 << 20):
+        device = any_eb.Device("hbm-2010", buffer_size=number, precondition={"state": "empty"})
+        assert device.config["buffer"]["size"] == "1 MiB"
+
+
 def test_what_has_the_methods_that_are_called_is_taken() -> None:
     class Counts:
         runs = 0
