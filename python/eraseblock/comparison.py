@@ -228,7 +228,7 @@ def _listable(value: Any) -> Any:
 
 def _at_option(error: _core.ConfigError, source: str) -> _core.ConfigError | None:
     """The same sentence, said of the option that set the key; None where the engine does not name one."""
-    if error.key not in OPTIONS or not error.message or (error.place or "").rpartition(":")[0] != source:
+    if error.key not in OPTIONS or not error.message or error.place != source:
         return None
     return _core.ConfigError(f"{OPTIONS[error.key]}: {error.message}")
 

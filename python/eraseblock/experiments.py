@@ -23,6 +23,10 @@ Config = dict[str, Any]
 Sets = str | Sequence[str] | Mapping[str, Any]
 # The engine's word for `None`, as TOML has none: what a preset sets does not hold then.
 NULL = "null"
+# What to do with a file that is none.
+_NO_EXPERIMENT = (
+    "an experiment is TOML; a trace is replayed by `eraseblock compare`, or named by workload.path in one"
+)
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,9 @@ def expanded(
     except OSError as error:
         raise _core.InputError(unreadable(path, error)) from error
     except UnicodeDecodeError as error:
-        raise _core.InputError(f"{path}: not a text file: byte {error.start} is not UTF-8") from error
+        raise _core.InputError(
+            f"{path}: not a text file: byte {error.start} is not UTF-8; {_NO_EXPERIMENT}"
+        ) from error
     # What comes through a pipe lies in no folder: its paths start from the current one.
     base = Path() if from_pipe(path) else path.parent
     if workload is not None:
@@ -161,8 +167,14 @@ def expanded(
             whole = {"name": path.stem, **tomllib.loads(text), "workload": workload}
             return resolve_mapping(whole, f"<{path} with another workload>", sets)
     held = Held()
-    texts = texts_of(sets, held)
-    return [held.bring(Experiment(one, base)) for one in _resolved(text, str(path), texts)]
+    try:
+        texts = _resolved(text, str(path), texts_of(sets, held))
+    except _core.ConfigError as error:
+        of_file = (error.place or "").startswith(f"{path}:")
+        if of_file and path.suffix != ".toml" and (error.message or "").startswith("not TOML"):
+            error.args = (f"{error}; {_NO_EXPERIMENT}",)
+        raise
+    return [held.bring(Experiment(one, base)) for one in texts]
 
 
 def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> list[Experiment]:
@@ -178,7 +190,14 @@ def resolve_mapping(config: Mapping[str, Any], name: str, sets: Sets = ()) -> li
         text = tomli_w.dumps(held.plain(config))
     except TypeError as error:
         raise _core.ConfigError(f"{name}: {error}") from error
-    texts = _resolved(text, name, texts_of(sets, held))
+    try:
+        texts = _resolved(text, name, texts_of(sets, held))
+    except _core.ConfigError as error:
+        place = error.place or ""
+        if place.rpartition(":")[0] == name and error.message:
+            # The line is one of a text that nobody has written.
+            error.place, error.args = name, (str(error).replace(place, name, 1),)
+        raise
     return [held.bring(Experiment(*placed(one))) for one in texts]
 
 

@@ -144,3 +144,28 @@ def test_good_traces_are_not_lost_to_a_bad_one(cli: Cli, trace: Path, tmp_path: 
     assert run.returncode == 2
     assert '"name": "small' in run.stdout
     assert "bad.spc:2" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
+        ("trace.zst", b"\x28\xb5\x2f\xfd\x04\x60"),
+        ("other.csv", b"id,name,price\n1,apple,2.5\n"),
+        ("some.json", b'{"a": [1, 2, 3]}\n'),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_trace_in_the_place_of_an_experiment_is_told(
+    cli: Cli, tmp_path: Path, name: str, content: bytes, more: list[str]
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert_one_line(cli("run", str(path), *more), 2, str(path), "a trace is replayed by `eraseblock compare`")
+
+
+def test_no_line_is_named_of_a_text_that_nobody_wrote(cli: Cli) -> None:
+    assert_one_line(cli("compare", ""), 2, "eraseblock: compare: `workload.path`: is empty, expected a trace")
+    with pytest.raises(eraseblock.ConfigError, match=r"^<mapping>: unknown key `bufer`") as caught:
+        eraseblock.resolve({"preset": "hbm-2010", "bufer": {}})
+    assert caught.value.place == "<mapping>"

@@ -80,7 +80,12 @@ def _read(tokens: Sequence[str]) -> tuple[str, list[str], set[str]] | None:
             return None
     if len(paths) != 1 or "as_json" not in flags:
         return None
-    # What comes through a pipe lies in no folder, and may be read once.
+    # What comes through a pipe lies in no folder, and may be read once; other names may be those of traces.
     path = paths[0]
-    plain = os.path.isfile(path) and path == os.path.normpath(path) and not path.startswith("/dev/")
+    plain = (
+        path.endswith(".toml")
+        and os.path.isfile(path)
+        and path == os.path.normpath(path)
+        and not path.startswith("/dev/")
+    )
     return (path, sets, flags) if plain else None
