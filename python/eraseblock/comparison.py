@@ -12,12 +12,14 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.experiments import Experiment, Sets, hopeless, resolve_mapping, texts_of, workload_of
 from eraseblock.names import as_list, check, once
-from eraseblock.overrides import agree, refuse_both, said_by
+from eraseblock.overrides import agree, leaves_of, refuse_both, said_by
 from eraseblock.piped import argument
 from eraseblock.requests import is_table
 from eraseblock.scheme import Scheme, is_scheme
 
 DEFAULT_DEVICE = "nvme-tlc"
+# What a workload has in the place of a trace, or names it by.
+_REQUESTS = ("workload.path", "workload.generate", "workload.given")
 # Ten that really differ: one of each group of schemes whose mean response and write amplification are within
 # 13 % of one another, on average over the twelve workloads in `workloads`, on hbm-2010 and nvme-tlc, with
 # 1 and 16 MiB. The group of `lru` has 13, which let single pages go; that of `lb-clock` has five, which let
@@ -164,16 +166,21 @@ def experiments_of(
         raise
 
 
+def gives_way(presets: str | Sequence[str]) -> bool:
+    """Whether this is the drive that is taken where nobody names one: an override may name another."""
+    return as_list(presets) == [DEFAULT_DEVICE]
+
+
 def _refuse_both(whole: Mapping[str, Any], given: Mapping[str, Any], sets: Sequence[str]) -> None:
     """Refuse overrides of what options say: of the two nobody knows which is meant."""
     for text in sets:
-        key, value = said_by(text)
-        if key == "workload.path" or key.startswith(("workload.generate", "workload.given")):
+        if any(key.startswith(_REQUESTS) for key, _ in leaves_of(text)):
             raise _core.ConfigError(
                 f"--set {text}: the requests are those of the trace that is named; leave it out (what "
                 "`eraseblock run` runs may have a generator)"
             )
-        if key == "preset" and not agree(whole["preset"], value):
+        key, value = said_by(text)
+        if key == "preset" and not gives_way(whole["preset"]) and not agree(whole["preset"], value):
             raise _core.ConfigError(
                 f"--device {_joined(whole['preset'])} and --set {text} both name the drive; name it with "
                 "--device alone"
@@ -187,7 +194,8 @@ def sweep_of(
     """Resolve a sweep: a workload on every combination of the values in `given`, by key."""
     whole: dict[str, Any] = {"name": "sweep", "preset": presets}
     names = {key: key.replace(".", "_") for key in given}
-    refuse_both({**given, "preset": presets}, texts_of(sets), {**names, "preset": "device"})
+    named = {} if gives_way(presets) else {"preset": presets}
+    refuse_both({**given, **named}, texts_of(sets), {**names, "preset": "device"})
     several = list(workload) if isinstance(workload, list | tuple) else [workload]
     if not several:
         raise _core.ConfigError("sweep: needs at least one trace")

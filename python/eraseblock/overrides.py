@@ -31,32 +31,46 @@ def refuse_both(given: Mapping[str, Any], sets: Sequence[str], options: Mapping[
         options: the option that gave each value.
     """
     for text in sets:
-        for key, value in _leaves(text):
-            if key in given and not agree(given[key], value):
+        for key, value in leaves_of(text):
+            # A list of tables takes the place of all that is in the table.
+            tables = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+            within = next((one for one in given if tables and one.startswith(f"{key}.")), None)
+            both = within or (key if key in given and not agree(given[key], value) else None)
+            if both is not None:
                 raise _core.ConfigError(
-                    f"{options[key]} and --set {text} both set `{key}`; leave one of them out"
+                    f"{options[both]} and --set {text} both set `{both}`; leave one of them out"
                 )
 
 
 def keys_of(sets: Sequence[str]) -> set[str]:
     """The keys that overrides set."""
-    return {key for text in sets for key, _ in _leaves(text)}
+    return {key for text in sets for key, _ in leaves_of(text)}
 
 
-def _leaves(text: str) -> Iterator[tuple[str, Any]]:
+def leaves_of(text: str) -> Iterator[tuple[str, Any]]:
     """The keys of an override: a table has several."""
     key, value = said_by(text)
     yield from dotted({key: value})
 
 
 def agree(given: Any, value: Any) -> bool:
-    """Whether both are the same. A scheme's name is the same as its table, which has its options besides."""
+    """Whether both are the same.
+
+    A scheme's name that is given is the same as its table, which has its options besides; given with options
+    it would lose them to a name.
+    """
     one, other = (
         part[0] if isinstance(part, list | tuple) and len(part) == 1 else part for part in (given, value)
     )
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one == other
+    if any(isinstance(part, Mapping) and len(part) > 1 for part in _parts(given)):
+        return bool(given == value)
     return _plain(one) == _plain(other)
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _plain(value: Any) -> list[str]:

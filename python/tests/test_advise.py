@@ -143,6 +143,15 @@ def test_what_a_question_sets_goes_before_what_the_caller_has_set() -> None:
     assert (cut.config["buffer"]["size"], cut.config["buffer"]["scheme"]["kind"]) == ("8 MiB", "fab")
 
 
+def test_a_table_that_the_caller_has_set_gives_way_key_by_key() -> None:
+    case = case_of("x.spc", ('buffer={size="8 MiB", battery=true, scheme="fab"}', 'workload={fit="wrap"}'))
+    designs = case.comparison(buffers=["lru"], sizes=["1MiB", "2MiB"], fit="compact").experiments()
+    buffers = [one.config["buffer"] for one in designs]
+    assert [(one["scheme"]["kind"], one["size"]) for one in buffers] == [("lru", "1 MiB"), ("lru", "2 MiB")]
+    assert all(one["battery"] for one in buffers)
+    assert {one.config["workload"]["fit"] for one in designs} == {"compact"}
+
+
 @pytest.mark.parametrize("sets", [(), ("buffer.scheme.window_requests=50", "ftl.mapping.threshold=5")])
 def test_the_own_scheme_keeps_its_options(sets: tuple[str, ...]) -> None:
     case = Case(Wish("x.spc", "supa-2017", {}, sets), Handling(), Quiet())

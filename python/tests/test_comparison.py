@@ -134,6 +134,19 @@ def test_the_list_that_gives_equal_runs_is_blamed() -> None:
         ({"device": "hbm-2010"}, "preset=nvme-tlc", "--device hbm-2010 and --set preset=nvme-tlc both name"),
         ({}, "workload.path=other.spc", "--set workload.path=other.spc: the requests are those of the trace"),
         ({}, "workload.generate.kind=zipf", "the requests are those of the trace that is named"),
+        ({}, 'workload={ path = "other.spc" }', "the requests are those of the trace that is named"),
+        (
+            {},
+            'workload={ generate = { kind = "zipf" } }',
+            "the requests are those of the trace that is named",
+        ),
+        # It takes the place of the whole table.
+        ({"buffers": ["lru", "fab"]}, 'buffer=[{ size = "1 MiB" }]', "both set `buffer.scheme`; leave one"),
+        (
+            {"buffers": [{"kind": "lru", "reads": "bypass"}]},
+            "buffer.scheme=lru",
+            "--buffers and --set buffer.scheme=lru both set",
+        ),
     ],
 )
 def test_one_key_given_in_two_ways_is_refused(options: dict[str, Any], override: str, named: str) -> None:
@@ -150,8 +163,10 @@ def test_one_key_given_in_two_ways_is_refused(options: dict[str, Any], override:
         ({"workload": {"time_scale": 2.0}}, "workload.time_scale=2"),
         ({"workload": {"volumes": "0"}}, 'workload.volumes="0"'),
         ({"device": "hbm-2010"}, "preset=hbm-2010"),
-        # Nobody has named the usual buffers.
+        # Nobody has named the usual buffers, nor the usual drive.
         ({}, "buffer.scheme=[fab, lru]"),
+        ({}, "preset=hbm-2010"),
+        ({}, 'buffer=[{ size = "1 MiB" }, { size = "2 MiB" }]'),
     ],
 )
 def test_two_ways_that_say_the_same_may_be(options: dict[str, Any], override: str) -> None:

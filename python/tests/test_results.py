@@ -33,6 +33,9 @@ from eraseblock.terminal.table import print_results
         (units.count(99_999), "99,999"),
         (units.count(1_234_567), "1.23 M"),
         (units.ratio(1.005), "1.00"),
+        (units.ratio(0.0042), "0.0042"),
+        (units.ratio(0.00001), "1e-05"),
+        (units.long_time(86_400e9), "1 day"),
         (units.pages(12.54), "12.5"),
     ],
 )

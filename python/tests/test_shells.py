@@ -44,6 +44,7 @@ def test_a_trace_goes_to_the_file_that_stdout_is(tmp_path: Path) -> None:
     """Which is no link to be replaced, as its name in /dev would have it."""
     made, copied = tmp_path / "made.ebt", tmp_path / "copied.spc"
     for path, words in (
+        (made, ["generate", "uniform", "--requests", "50", "--output=/dev/stdout"]),
         (made, ["generate", "uniform", "--requests", "50", "-o", "/dev/stdout"]),
         (copied, ["convert", str(made), "/dev/stdout", "--to", "spc"]),
     ):

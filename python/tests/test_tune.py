@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from eraseblock.advice.case import few_erased
+from eraseblock.advice.case import Case, Wish, few_erased
 from eraseblock.cli import main
 from eraseblock.comparison import Comparison
 from eraseblock.results import units
 from eraseblock.results.units import bytes_of
 from eraseblock.results.view import Row
-from eraseblock.tuning.goals import Design, front
+from eraseblock.running import Handling, Quiet
+from eraseblock.tuning.goals import Design, front, goals_of
 from eraseblock.tuning.search import search
 from eraseblock.tuning.space import Budget, Point, Space, chosen, usual
-from eraseblock.tuning.tune import told
+from eraseblock.tuning.tune import Tuning, told
 
 SPACE = Space({key: [str(value) for value in range(6)] for key in ("a", "b", "c")})
 
@@ -184,6 +185,17 @@ def test_a_run_that_erased_nothing_is_doubted(trace: str, capsys: pytest.Capture
     assert any(one.startswith("no block was erased") for one in doubts)
     assert main(words) == 0
     assert "do not rely on that: no block was erased" in capsys.readouterr().out
+
+
+def test_doubts_are_those_of_the_design_to_take(trace: str) -> None:
+    case = Case(Wish(trace, "hbm-2010", {}, ("precondition.state=empty",)), Handling(), Quiet())
+    tuning = Tuning(case, chosen(["buffer.scheme=[none, lru]"]), goals_of(["waf"], Budget(), 1000))
+    tuning.run(2, 1)
+    first, other = tuning.best
+    for design, erases in ((first, 0), (other, 7)):
+        assert design.row is not None
+        design.row.record["flash"]["erases"]["total"] = erases
+    assert not any("7 blocks" in one for one in tuning.doubts)
 
 
 def test_a_few_erases_are_doubted_as_advise_does() -> None:

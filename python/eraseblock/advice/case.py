@@ -11,7 +11,7 @@ from eraseblock import _core
 from eraseblock.comparison import Comparison, command_line, experiments_of
 from eraseblock.experiments import NULL, Config, Experiment, texts_of
 from eraseblock.names import check
-from eraseblock.overrides import refuse_both
+from eraseblock.overrides import refuse_both, said_by
 from eraseblock.profile.gather import characterise, plan
 from eraseblock.results.advice import advice_of
 from eraseblock.results.contest import Design
@@ -69,13 +69,23 @@ class Case:
         """The trace without its folders."""
         return Path(self.wish.trace).name
 
+    @property
+    def sets(self) -> list[str]:
+        """What the caller has set, each key of a table for itself: a question may set another one of them."""
+        found = []
+        for text in self.wish.sets:
+            key, value = said_by(text)
+            whole = "." not in key and isinstance(value, dict)
+            found += texts_of({f"{key}.{name}": one for name, one in value.items()}) if whole else [text]
+        return found
+
     def profile(self) -> dict[str, Any]:
         """What the trace is like; read once for all questions."""
         if "profile" not in self.memory:
             wish = self.wish
             table = {key: value for key, value in wish.workload.items() if key != "fit"}
             sets = [
-                one for one in wish.sets if _is_of(one, ["workload"]) and not _is_of(one, ["workload.fit"])
+                one for one in self.sets if _is_of(one, ["workload"]) and not _is_of(one, ["workload.fit"])
             ]
             [one] = plan([wish.trace], workload=table, sets=sets)
             self.memory["profile"] = characterise(one)
@@ -158,7 +168,7 @@ class Case:
         wish, ours = self.wish, sets or {}
         covered = ["buffer.scheme", *ours, *(["buffer.size"] if sizes else [])]
         covered += [*(["ftl.mapping"] if ftls else []), *(["workload.fit"] if fit is not None else [])]
-        theirs = [text for text in wish.sets if not _is_of(text, covered)]
+        theirs = [text for text in self.sets if not _is_of(text, covered)]
         if self._has_own("buffer.scheme", buffers) and "buffer.scheme" not in ours:
             theirs += texts_of({"buffer.scheme": self.config()["buffer"]["scheme"]})
         if self._has_own("ftl.mapping", ftls):
@@ -174,7 +184,7 @@ class Case:
 
     def _has_own(self, key: str, kinds: Sequence[str]) -> bool:
         """Whether the caller has set what the drive has there, and it is this that is to be run."""
-        if not any(_is_of(text, [key]) for text in self.wish.sets):
+        if not any(_is_of(text, [key]) for text in self.sets):
             return False
         table, _, name = key.partition(".")
         own = self.config()[table][name]

@@ -95,7 +95,8 @@ def long_time(nanoseconds: float) -> str:
     days = nanoseconds / (86_400 * 10**9)
     if days < 1:
         return duration(nanoseconds)
-    return f"{_digits(days / 365)} years" if days >= 365 else f"{_digits(days)} days"
+    number, unit = (_digits(days / 365), "year") if days >= 365 else (_digits(days), "day")
+    return f"{number} {unit}{'' if number == '1' else 's'}"
 
 
 def sizes(low: float, high: float) -> str:
@@ -138,7 +139,7 @@ def ratio(number: float | None) -> str:
     """A ratio as `1.23`; one that is nearly nothing is not told as nothing."""
     if number is None:
         return NOTHING
-    return f"{number:.4f}" if 0 < number < 0.005 else f"{number:.2f}"
+    return f"{number:.2g}" if 0 < number < 0.005 else f"{number:.2f}"
 
 
 def pages(number: float | None) -> str:

@@ -74,8 +74,9 @@ class Tuning:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why not to rely on the best: each is judged by its own run, however short that is."""
-        rows = [one.row for one in self.best if one.row is not None]
+        """Why not to rely on what to take: it is judged by its own run, however short that is."""
+        taken = self.front if len(self.goals.columns) > 1 else self.front[:1]
+        rows = [one.row for one in taken if one.row is not None]
         return (*doubts_of(rows), *few_erased(rows))
 
     def command(self, design: Design) -> str:
