@@ -71,7 +71,7 @@ def test_a_burst_that_decides_all_is_told() -> None:
     [
         ([1.0] * 9 + [100.0], "its last part decides"),
         ([100.0] + [1.0] * 9, "its first part decides"),
-        ([1.0] * 7 + [50.0] * 3, "a few bursts decide, in its last 3 parts"),
+        ([1.0] * 7 + [50.0] * 3, "a few bursts decide, at its end"),
         ([1.0] * 6 + [100.0] + [1.0] * 3, "a few bursts decide"),
         # Of two bursts neither decides alone.
         ([8.0] + [1.0] * 8 + [8.0], "a few bursts decide"),

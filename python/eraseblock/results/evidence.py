@@ -121,8 +121,9 @@ def _deciding(gains: Sequence[float]) -> str:
     first = next((count for count in range(1, _END + 1) if sum(gains[count:]) <= 0), 0)
     if bool(last) == bool(first):
         return "a few bursts decide"
-    end, count = ("last", last) if last else ("first", first)
-    return f"its {end} part decides" if count == 1 else f"a few bursts decide, in its {end} {count} parts"
+    if 1 in (last, first):
+        return f"its {'last' if last else 'first'} part decides"
+    return f"a few bursts decide, {'at its end' if last else 'early on'}"
 
 
 def _signed_sums(numbers: Sequence[float]) -> list[float]:
