@@ -105,6 +105,7 @@ def test_what_is_set_is_not_chosen() -> None:
     [one] = Comparison(["x.spc"], "lru").experiments()
     everything = usual(one.config, Budget()).choices
     assert {*everything} == {"buffer.scheme", "buffer.size", "ftl.over_provisioning", "ftl.victim"}
+    assert usual(one.config, Budget(), ["ftl.exported=null"]).choices == everything
     left = usual(one.config, Budget(), ["buffer.size=8MiB", "ftl.exported=100GB"]).choices
     assert {*left} == {"buffer.scheme", "ftl.victim"}
 

@@ -12,9 +12,9 @@ from typing import Any
 from eraseblock import _core
 from eraseblock.advice.case import short_size
 from eraseblock.comparison import DEFAULT_BUFFERS
-from eraseblock.experiments import Config, resolve_mapping
+from eraseblock.experiments import NULL, Config, resolve_mapping
 from eraseblock.names import check
-from eraseblock.overrides import keys_of
+from eraseblock.overrides import keys_of, leaves_of
 from eraseblock.results import units
 from eraseblock.results.units import bytes_of
 
@@ -105,8 +105,9 @@ def usual(config: Config, budget: Budget, sets: Sequence[str] = ()) -> Space:
         choices["ftl.over_provisioning"] = [str(one) for one in spares]
         choices["ftl.victim"] = list(_VICTIMS)
     fixed = keys_of(sets)
-    # Another way to say how much flash is spare.
-    fixed |= {"ftl.over_provisioning"} if "ftl.exported" in fixed else set()
+    # Another way to say how much flash is spare, unless it says that it is not given.
+    exported = [value for text in sets for key, value in leaves_of(text) if key == "ftl.exported"]
+    fixed |= {"ftl.over_provisioning"} if exported and exported[-1] != NULL else set()
     free = {key: values for key, values in choices.items() if key not in fixed}
     if not free:
         raise _core.ConfigError(
