@@ -4,6 +4,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 
 /// What `list`, the documentation and the tests know of a scheme.
@@ -183,13 +184,35 @@ pub fn split_kind(
 /// # Errors
 /// The option's name, and what is wrong with it.
 pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, String> {
-    serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| place_and_reason(&error))
+    let read = |table: Map<String, Value>| -> serde_json::Result<T> {
+        T::deserialize(MapDeserializer::new(table.into_iter()))
+    };
+    read(table.clone()).map_err(|error| {
+        let fails = |part| read(part).err().map(|error| error.to_string());
+        place_and_reason(&table, &error.to_string(), &fails)
+    })
 }
 
-// Apart from the types of all schemes, so that it is compiled once.
-fn place_and_reason(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
-    let path = error.path().to_string();
-    if path == "." { error.inner().to_string() } else { format!("{path}: {}", error.inner()) }
+// The option at fault is the first that alone fails as the whole table does, and of a list the first
+// element. A deserializer that keeps the path to each value says it, too, but it is compiled once
+// more for the options of each scheme: that is a tenth of the crate.
+fn place_and_reason(
+    table: &Map<String, Value>,
+    reason: &str,
+    fails: &dyn Fn(Map<String, Value>) -> Option<String>,
+) -> String {
+    let at_fault = |key: &str, value: &Value| {
+        fails(Map::from_iter([(key.to_owned(), value.clone())])).as_deref() == Some(reason)
+    };
+    let Some((key, value)) = table.iter().find(|(key, value)| at_fault(key, value)) else {
+        return reason.to_owned();
+    };
+    let list = value.as_array().filter(|_| !at_fault(key, &json!([])));
+    let elements = list.map_or(&[][..], Vec::as_slice);
+    match elements.iter().position(|element| at_fault(key, &json!([element]))) {
+        Some(index) => format!("{key}[{index}]: {reason}"),
+        None => format!("{key}: {reason}"),
+    }
 }
 
 /// JSON Schema of a choice among schemes: a name, or a table of a name and options.
@@ -322,4 +345,40 @@ macro_rules! registry {
             ENTRIES
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Config {
+        #[expect(dead_code, reason = "read by serde alone")]
+        pages: u32,
+        #[expect(dead_code, reason = "read by serde alone")]
+        weights: Vec<f64>,
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_option_follows_its_name() {
+        for (table, expected) in [
+            (json!({"pages": -1}), "pages: invalid value: integer `-1`, expected u32"),
+            (
+                json!({"weights": [1], "pages": true}),
+                "pages: invalid type: boolean `true`, expected u32",
+            ),
+            (json!({"weights": {"a": 1}}), "weights: invalid type: map, expected a sequence"),
+            (
+                json!({"weights": [0.5, "x"]}),
+                "weights[1]: invalid type: string \"x\", expected f64",
+            ),
+            (json!({"page": 1}), "page: unknown field `page`, expected `pages` or `weights`"),
+        ] {
+            let Value::Object(table) = table else { unreachable!("all are tables") };
+            assert_eq!(options::<Config>(table).unwrap_err(), expected);
+        }
+    }
 }
