@@ -77,7 +77,7 @@ test-python: lint-python
 	cat "$$browser_said"; exit $$status
 
 quick: $(EXTENSION) ## The tests that end within two minutes
-	cargo test --workspace --exclude eraseblock-py --locked --quiet --lib --test of_core --test of_traces
+	cargo test --workspace --exclude eraseblock-py --locked --quiet --lib --test units_of_core --test units_of_traces
 	$(BIN)/pytest -m "not slow"
 
 lint: lint-rust lint-python ## Formatting, lints, types, and whether generated pages are up to date
@@ -150,7 +150,7 @@ soak-cuts: ## Cut the power of served drives in longer runs, as often as CUTS sa
 
 # BLESS=1 accepts what changed; the changelog says why.
 golden: $(DEPENDENCIES) ## Which of some 650 small runs give other results than before (BLESS=1 accepts them)
-	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-experiment --locked --quiet --test all golden::results_are
+	$(if $(BLESS),BLESS=1) cargo test -p eraseblock-tests --locked --quiet --test experiments golden::results_are
 
 # BLESS=1 accepts what has become dearer; the changelog says why.
 gate: ## Whether a path through the engine takes 2 % more instructions than before (needs valgrind; BLESS=1 accepts it)
@@ -171,13 +171,13 @@ soak: export ERASEBLOCK_SEED = $(SEED)
 soak: export PROPTEST_RNG_SEED = $(SEED)
 soak: $(EXTENSION) ## Random tests with other seeds and many more cases, then random drives (SEEDS=300 TIME=1200 SEED=7)
 	@echo "seed $(SEED): make soak SEED=$(SEED) plays the same again"
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test all -- power:: preconditions:: oracle:: optimum:: \
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-tests --locked --quiet --test simulation -- power:: preconditions:: oracle:: optimum:: \
 	    every_buffer:: even_wear:: waf:: chips:: timing:: plain_requests:: ensemble::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-core --locked --quiet --test references
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all -- crashes:: checkpoints:: power_cuts:: mutations::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test memory
-	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-experiment --locked --quiet --test all robust::
-	PROPTEST_CASES=4096 cargo test -p eraseblock-unit-tests --locked --quiet
+	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-tests --locked --quiet --test experiments robust::
+	PROPTEST_CASES=4096 cargo test -p eraseblock-tests --locked --quiet
 	cargo test --workspace --locked --quiet
 	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME) SEED=$(SEED)
 

@@ -1,5 +1,5 @@
 //! All tests of the simulation in one program, so that what they share is compiled once and every
-//! processor always has one to run. `cargo test -p eraseblock-core --test all power::` runs those
+//! processor always has one to run. `cargo test -p eraseblock-tests --test simulation power::` runs those
 //! of one file. `references` is a program of its own; it counts allocations, too.
 
 mod allocation;
@@ -57,7 +57,7 @@ mod worked_examples;
 /// A file that is not listed above would not be run.
 #[test]
 fn every_file_is_listed() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests");
     let listed = include_str!("all.rs");
     for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();

@@ -1,5 +1,5 @@
 //! All tests of experiments in one program, so that what they share is linked once and every
-//! processor always has one to run. `cargo test -p eraseblock-experiment --test all run::` runs
+//! processor always has one to run. `cargo test -p eraseblock-tests --test experiments run::` runs
 //! those of one file.
 
 mod bounds;

@@ -17,7 +17,7 @@ use digest::Digest;
 use runs::Run;
 
 fn stored() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/records.txt")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiment/tests/golden/records.txt")
 }
 
 /// All runs, on as many threads as there are processors.

@@ -5,7 +5,7 @@ use std::path::Path;
 use eraseblock_experiment::{preset_names, schema_json};
 use serde_json::Value;
 
-/// `UPDATE=1 cargo test -p eraseblock-experiment --test all schema::` writes the file anew.
+/// `UPDATE=1 cargo test -p eraseblock-tests --test experiments schema::` writes the file anew.
 #[test]
 fn the_committed_schema_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiment.schema.json");
@@ -17,8 +17,8 @@ fn the_committed_schema_is_up_to_date() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == schema,
-        "docs/experiment.schema.json is stale; run UPDATE=1 cargo test -p eraseblock-experiment \
-         --test all schema::"
+        "docs/experiment.schema.json is stale; run UPDATE=1 cargo test -p eraseblock-tests \
+         --test experiments schema::"
     );
 }
 

@@ -1,5 +1,5 @@
 //! All tests of traces in one program, so that what they share is linked once and every processor
-//! always has one to run. `cargo test -p eraseblock-traces --test all text_formats::` runs those of
+//! always has one to run. `cargo test -p eraseblock-tests --test traces text_formats::` runs those of
 //! one file.
 
 mod bad_lines;

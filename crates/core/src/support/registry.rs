@@ -183,13 +183,13 @@ pub fn split_kind(
 ///
 /// # Errors
 /// The option's name, and what is wrong with it.
-pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, String> {
-    let read = |table: Map<String, Value>| -> serde_json::Result<T> {
-        T::deserialize(MapDeserializer::new(table.into_iter()))
+pub fn options<T: DeserializeOwned>(table: &Map<String, Value>) -> Result<T, String> {
+    let read = |table: &Map<String, Value>| -> serde_json::Result<T> {
+        T::deserialize(MapDeserializer::new(table.iter().map(|(key, value)| (&**key, value))))
     };
-    read(table.clone()).map_err(|error| {
-        let fails = |part| read(part).err().map(|error| error.to_string());
-        place_and_reason(&table, &error.to_string(), &fails)
+    read(table).map_err(|error| {
+        let fails = |part: &Map<_, _>| read(part).err().map(|error| error.to_string());
+        place_and_reason(table, &error.to_string(), &fails)
     })
 }
 
@@ -199,10 +199,10 @@ pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, Stri
 fn place_and_reason(
     table: &Map<String, Value>,
     reason: &str,
-    fails: &dyn Fn(Map<String, Value>) -> Option<String>,
+    fails: &dyn Fn(&Map<String, Value>) -> Option<String>,
 ) -> String {
     let at_fault = |key: &str, value: &Value| {
-        fails(Map::from_iter([(key.to_owned(), value.clone())])).as_deref() == Some(reason)
+        fails(&Map::from_iter([(key.to_owned(), value.clone())])).as_deref() == Some(reason)
     };
     let Some((key, value)) = table.iter().find(|(key, value)| at_fault(key, value)) else {
         return reason.to_owned();
@@ -294,7 +294,7 @@ macro_rules! registry {
                 })?
                 let (kind, rest) = $crate::support::registry::split_kind(value, $stage, Self::NAMES)?;
                 match kind.as_str() {
-                    $($name => $crate::support::registry::options(rest).map(Self::$variant),)*
+                    $($name => $crate::support::registry::options(&rest).map(Self::$variant),)*
                     _ => unreachable!("split_kind returns registered names only"),
                 }
             }
@@ -356,9 +356,7 @@ mod tests {
     #[derive(Debug, Default, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     struct Config {
-        #[expect(dead_code, reason = "read by serde alone")]
         pages: u32,
-        #[expect(dead_code, reason = "read by serde alone")]
         weights: Vec<f64>,
     }
 
@@ -378,7 +376,7 @@ mod tests {
             (json!({"page": 1}), "page: unknown field `page`, expected `pages` or `weights`"),
         ] {
             let Value::Object(table) = table else { unreachable!("all are tables") };
-            assert_eq!(options::<Config>(table).unwrap_err(), expected);
+            assert_eq!(options::<Config>(&table).unwrap_err(), expected);
         }
     }
 }
