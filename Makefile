@@ -177,7 +177,7 @@ soak: $(EXTENSION) ## Random tests with other seeds and many more cases, then ra
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test all -- crashes:: checkpoints:: power_cuts:: mutations::
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-serve --locked --quiet --test memory
 	ERASEBLOCK_SOAK=$(SEEDS) cargo test -p eraseblock-tests --locked --quiet --test experiments robust::
-	PROPTEST_CASES=4096 cargo test -p eraseblock-tests --locked --quiet
+	PROPTEST_CASES=4096 cargo test -p eraseblock-tests --locked --quiet --test units_of_core --test units_of_traces
 	cargo test --workspace --locked --quiet
 	$(MAKE) --no-print-directory fuzz-config TIME=$(TIME) SEED=$(SEED)
 

@@ -1,6 +1,6 @@
 //! Every wrong configuration is answered in one line that says where, what, and what was meant.
 
-use eraseblock_experiment::resolve;
+use eraseblock_experiment::{resolve, resolve_generator};
 
 /// The error line of a file and `--set` options.
 fn error(toml: &str, sets: &[&str]) -> String {
@@ -123,6 +123,31 @@ fn options_of_other_formats_are_refused() {
         ),
     ] {
         let line = error(&after_good(""), &[wrong]);
+        let start = format!("--set {wrong}: {expected}");
+        assert!(line.starts_with(&start), "{line}\n{start}");
+    }
+}
+
+/// What is wrong deep inside a generator is told with the whole way to it, and what is missing is not
+/// blamed on what is there.
+#[test]
+fn options_of_generators_have_their_whole_path() {
+    for (wrong, expected) in [
+        ("size={kind=\"uniform\", min=\"4 KiB\"}", "`size.max` is missing"),
+        ("size={kind=\"lognormal\", sigma=1}", "`size.median` is missing"),
+        (
+            "streams={a={kind=\"uniform\", requests=-1}}",
+            "`streams.a.requests`: found the number -1, expected a whole number",
+        ),
+        ("streams={a={requests=10}}", "`streams.a.kind` is missing"),
+        (
+            "streams={ok={kind=\"uniform\"}, a={kind=\"uniform\", sizee=1}}",
+            "unknown key `streams.a.sizee`; did you mean `streams.a.size`? (options of `uniform`: ",
+        ),
+    ] {
+        let kind = if wrong.starts_with("streams") { "mixed" } else { "uniform" };
+        let found = resolve_generator(Some(kind), None, &[wrong.to_owned()]);
+        let line = found.expect_err(wrong).to_string();
         let start = format!("--set {wrong}: {expected}");
         assert!(line.starts_with(&start), "{line}\n{start}");
     }

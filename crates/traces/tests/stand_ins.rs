@@ -1,5 +1,5 @@
 //! Every stand-in meets what was published. Apart from the unit tests, as it generates millions of
-//! requests and those are compiled without optimisation.
+//! requests: here the generators are those of the library, which is optimised.
 
 use eraseblock_traces::{GenerateConfig, MeasuredStatistic, measure_stand_in, stand_ins};
 
