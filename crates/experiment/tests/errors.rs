@@ -128,8 +128,8 @@ fn options_of_other_formats_are_refused() {
     }
 }
 
-/// What is wrong deep inside a generator is told with the whole way to it, and what is missing is not
-/// blamed on what is there.
+/// What is wrong deep inside a generator is told with the whole way to it, and what is missing is
+/// not blamed on what is there.
 #[test]
 fn options_of_generators_have_their_whole_path() {
     for (wrong, expected) in [

@@ -1,12 +1,9 @@
 //! The registry of a folder of schemes: one line a scheme makes the configuration, the list and the
 //! tests know it.
 
-use std::cell::Cell;
-
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 
 /// What `list`, the documentation and the tests know of a scheme.
@@ -185,51 +182,14 @@ pub fn split_kind(
 ///
 /// # Errors
 /// The option's name, and what is wrong with it.
-pub fn options<T: DeserializeOwned>(table: &Map<String, Value>) -> Result<T, String> {
-    let read = |table: &Map<String, Value>, key: &Cell<_>| -> serde_json::Result<T> {
-        T::deserialize(MapDeserializer::new(Read { entries: table.iter(), key }))
-    };
-    let key = Cell::new(None);
-    read(table, &key).map_err(|error| {
-        let alone = |part: &Map<_, _>| read(part, &Cell::new(None)).err().map(|e| e.to_string());
-        place_and_reason(table, key.take(), &error.to_string(), &alone)
-    })
+pub fn options<T: DeserializeOwned>(table: Map<String, Value>) -> Result<T, String> {
+    serde_path_to_error::deserialize(Value::Object(table)).map_err(|error| place_and_reason(&error))
 }
 
-/// The options of a table as they are read. A deserializer that keeps the path to each value would
-/// say where one fails, too, but it is compiled once more for the options of each scheme: that is a
-/// fifth of what compiling the crate takes.
-struct Read<'a> {
-    entries: serde_json::map::Iter<'a>,
-    /// The option that is being read; none where all have been.
-    key: &'a Cell<Option<String>>,
-}
-
-impl<'a> Iterator for Read<'a> {
-    type Item = (&'a str, &'a Value);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.entries.next().map(|(key, value)| (key.as_str(), value));
-        self.key.set(entry.map(|(key, _)| key.to_owned()));
-        entry
-    }
-}
-
-// Of a list, the element at fault is the first that alone fails as the whole list does.
-fn place_and_reason(
-    table: &Map<String, Value>,
-    key: Option<String>,
-    reason: &str,
-    alone: &dyn Fn(&Map<String, Value>) -> Option<String>,
-) -> String {
-    let Some(key) = key else { return reason.to_owned() };
-    let fails =
-        |list: Value| alone(&Map::from_iter([(key.clone(), list)])).as_deref() == Some(reason);
-    let list = table.get(&key).and_then(Value::as_array).filter(|_| !fails(json!([])));
-    match list.and_then(|list| list.iter().position(|element| fails(json!([element])))) {
-        Some(index) => format!("{key}[{index}]: {reason}"),
-        None => format!("{key}: {reason}"),
-    }
+// Apart from the types of all schemes, so that it is compiled once.
+fn place_and_reason(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let path = error.path().to_string();
+    if path == "." { error.inner().to_string() } else { format!("{path}: {}", error.inner()) }
 }
 
 /// JSON Schema of a choice among schemes: a name, or a table of a name and options.
@@ -311,7 +271,7 @@ macro_rules! registry {
                 })?
                 let (kind, rest) = $crate::support::registry::split_kind(value, $stage, Self::NAMES)?;
                 match kind.as_str() {
-                    $($name => $crate::support::registry::options(&rest).map(Self::$variant),)*
+                    $($name => $crate::support::registry::options(rest).map(Self::$variant),)*
                     _ => unreachable!("split_kind returns registered names only"),
                 }
             }
@@ -397,7 +357,7 @@ mod tests {
             (json!({"weights": [0.5]}), "missing field `pages`"),
         ] {
             let Value::Object(table) = table else { unreachable!("all are tables") };
-            assert_eq!(options::<Config>(&table).unwrap_err(), expected);
+            assert_eq!(options::<Config>(table).unwrap_err(), expected);
         }
     }
 }

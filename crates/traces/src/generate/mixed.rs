@@ -225,15 +225,12 @@ impl<'de> Deserialize<'de> for Streams {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Streams, A::Error> {
                 let mut streams = Vec::new();
-                while let Some(name) = map.next_key::<String>()? {
+                while let Some((name, config)) = map.next_entry::<String, GenerateConfig>()? {
                     if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
                         return Err(de::Error::custom(format!(
                             "`{name}`: a part's name has letters, digits, _ and - only"
                         )));
                     }
-                    let config: GenerateConfig = map
-                        .next_value()
-                        .map_err(|error| de::Error::custom(format!("{name}: {error}")))?;
                     streams.push((name, config));
                 }
                 Ok(Streams(streams))

@@ -38,7 +38,7 @@ pub(crate) enum Reads {
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
     schema: fn(&mut SchemaGenerator) -> Schema,
-    checked: fn(&Table) -> Result<Table, String>,
+    checked: fn(Table) -> Result<Table, String>,
     parser: fn(&Table) -> Parser,
 }
 
@@ -57,7 +57,7 @@ impl Reads {
     /// Names the option that is wrong.
     pub fn checked(&self, table: Table) -> Result<Table, String> {
         match self {
-            Self::By(options) => (options.checked)(&table),
+            Self::By(options) => (options.checked)(table),
             Self::Lines(_) | Self::Records(_) => match table.keys().next() {
                 Some(key) => Err(format!("{key}: unknown field `{key}`, there are no fields")),
                 None => Ok(table),
@@ -90,7 +90,7 @@ impl fmt::Debug for Reads {
     }
 }
 
-fn checked<T: FormatOptions>(table: &Table) -> Result<Table, String> {
+fn checked<T: FormatOptions>(table: Table) -> Result<Table, String> {
     let options: T = registry::options(table)?;
     options.check()?;
     match serde_json::to_value(options) {
@@ -100,6 +100,6 @@ fn checked<T: FormatOptions>(table: &Table) -> Result<Table, String> {
 }
 
 fn parser<T: FormatOptions>(table: &Table) -> Parser {
-    let options: T = registry::options(table).expect("options that were checked");
+    let options: T = registry::options(table.clone()).expect("options that were checked");
     options.parser()
 }

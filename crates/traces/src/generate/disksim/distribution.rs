@@ -227,11 +227,11 @@ impl<'de> Deserialize<'de> for Distribution {
         let (kind, rest) =
             split_kind(value, "distribution", &Self::KINDS).map_err(de::Error::custom)?;
         match kind.as_str() {
-            "uniform" => options(&rest).map(Self::Uniform),
-            "normal" => options(&rest).map(Self::Normal),
-            "exponential" => options(&rest).map(Self::Exponential),
-            "poisson" => options(&rest).map(Self::Poisson),
-            _ => options(&rest).map(Self::TwoValue),
+            "uniform" => options(rest).map(Self::Uniform),
+            "normal" => options(rest).map(Self::Normal),
+            "exponential" => options(rest).map(Self::Exponential),
+            "poisson" => options(rest).map(Self::Poisson),
+            _ => options(rest).map(Self::TwoValue),
         }
         .map_err(de::Error::custom)
     }

@@ -199,9 +199,9 @@ impl<'de> Deserialize<'de> for Sizes {
                 let (kind, rest) =
                     split_kind(value, "distribution", &Self::KINDS).map_err(de::Error::custom)?;
                 match kind.as_str() {
-                    "lognormal" => options(&rest).map(Self::Lognormal),
-                    "exponential" => options(&rest).map(Self::Exponential),
-                    _ => options(&rest).map(Self::Uniform),
+                    "lognormal" => options(rest).map(Self::Lognormal),
+                    "exponential" => options(rest).map(Self::Exponential),
+                    _ => options(rest).map(Self::Uniform),
                 }
                 .map_err(de::Error::custom)
             }
