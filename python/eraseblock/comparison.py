@@ -166,7 +166,7 @@ def experiments_of(
         raise
 
 
-def gives_way(presets: str | Sequence[str]) -> bool:
+def _gives_way(presets: str | Sequence[str]) -> bool:
     """Whether this is the drive that is taken where nobody names one: an override may name another."""
     return as_list(presets) == [DEFAULT_DEVICE]
 
@@ -180,7 +180,7 @@ def _refuse_both(whole: Mapping[str, Any], given: Mapping[str, Any], sets: Seque
                 "`eraseblock run` runs may have a generator)"
             )
         key, value = said_by(text)
-        if key == "preset" and not gives_way(whole["preset"]) and not agree(whole["preset"], value):
+        if key == "preset" and not _gives_way(whole["preset"]) and not agree(whole["preset"], value):
             raise _core.ConfigError(
                 f"--device {_joined(whole['preset'])} and --set {text} both name the drive; name it with "
                 "--device alone"
@@ -194,7 +194,7 @@ def sweep_of(
     """Resolve a sweep: a workload on every combination of the values in `given`, by key."""
     whole: dict[str, Any] = {"name": "sweep", "preset": presets}
     names = {key: key.replace(".", "_") for key in given}
-    named = {} if gives_way(presets) else {"preset": presets}
+    named = {} if _gives_way(presets) else {"preset": presets}
     refuse_both({**given, **named}, texts_of(sets), {**names, "preset": "device"})
     several = list(workload) if isinstance(workload, list | tuple) else [workload]
     if not several:
