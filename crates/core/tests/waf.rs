@@ -53,12 +53,13 @@ fn d_choices_waf(d: i32, pages: u32, user: f64) -> f64 {
     // `h`.
     let unfold = |h: f64, none: f64| {
         let full = user / (h * f64::from(pages));
+        let not_all_full = 1.0 - (0..d).fold(1.0, |product, _| product * full);
         let (mut s, mut sum) = (none, 0.0);
         for i in 0..pages {
             // 1 - (1 - s)^d = s * (1 + (1 - s) + (1 - s)^2 + ...), which small shares survive.
             let share = s.min(1.0);
-            let powers: f64 = (0..d).map(|k| power(1.0 - share, k)).sum();
-            let q = share * powers / (1.0 - power(full, d));
+            let powers = (0..d).fold(0.0, |powers, _| 1.0 + (1.0 - share) * powers);
+            let q = share * powers / not_all_full;
             sum += q;
             s += q * user / h / f64::from(i + 1);
         }
@@ -68,10 +69,6 @@ fn d_choices_waf(d: i32, pages: u32, user: f64) -> f64 {
     // Each block collected gains at least a page, and no more than it has.
     let h = root(1.01, f64::from(pages), |h| unfold(h, none(h)).1 - h);
     f64::from(pages) / h
-}
-
-fn power(base: f64, exponent: i32) -> f64 {
-    (0..exponent).fold(1.0, |product, _| product * base)
 }
 
 /// Where a function that changes its sign once between `low` and `high` is zero; by halving on a

@@ -190,12 +190,18 @@ impl Ram {
             .collect()
     }
 
+    /// How many pages are dirty.
+    pub fn dirty_count(&self) -> usize {
+        self.pages.values().filter(|dirty| **dirty).count()
+    }
+
     /// Compares the model with what the buffer says of itself.
     pub fn compare(&self, shape: Shape, buffer: &dyn Buffer) -> Result<(), String> {
         buffer.check()?;
+        let mut held = self.pages.keys().copied().peekable();
         let wrong = Lpn(0)
             .run(shape.logical_pages)
-            .find(|page| buffer.holds(*page) != self.pages.contains_key(page));
+            .find(|page| buffer.holds(*page) != held.next_if_eq(page).is_some());
         if let Some(page) = wrong {
             return Err(format!("page {page}: it says that it holds it: {}", buffer.holds(page)));
         }
