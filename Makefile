@@ -210,7 +210,7 @@ $(DEPENDENCIES): requirements.lock
 
 # The reproduction is a project of its own, built by a backend that the lock pins.
 $(EXTENSION): $(DEPENDENCIES) $(ENGINE) pyproject.toml reproduction/pyproject.toml
-	@echo "building the engine with the $(EXTENSION_PROFILE) profile; this takes a minute or two the first time"
+	@echo "building the engine with the $(EXTENSION_PROFILE) profile; this takes two or three minutes the first time"
 	PIP_QUIET=1 $(BIN)/maturin develop --uv --profile $(EXTENSION_PROFILE) --locked --quiet
 	$(INSTALL) --no-deps --no-build-isolation --editable reproduction
 	@rm -f $(VENV)/.extension-*
