@@ -159,12 +159,15 @@ impl Device {
             warnings.push("the workload holds no requests".to_owned());
         }
         if c.pages_written > 0 && Counters::total(&c.erases) == 0 {
-            warnings.push(
+            let or_steady = if self.config.precondition.state.settles() {
+                ""
+            } else {
+                ", or a drive in steady state (--set precondition.state=steady)"
+            };
+            warnings.push(format!(
                 "no block was erased: garbage collection and merges never ran, so the figures say \
-                 nothing of their cost; use a longer workload, or a drive in steady state \
-                 (--set precondition.state=steady)"
-                    .to_owned(),
-            );
+                 nothing of their cost; use a longer workload{or_steady}"
+            ));
         }
         if self.config.precondition.state == Precondition::Empty
             && c.pages_written < u64::from(self.logical_pages)

@@ -171,8 +171,8 @@ impl FittedWorkload {
                 Mapping::Blocks(runs.ok_or_else(|| {
                     TraceError::fit(format!(
                         "{} reads and writes {} logical blocks of {}, {} in all, but the drive has \
-                         {places} of them ({}); choose a larger drive, or fit = \"wrap\", \"clip\" \
-                         or \"scale\" (--fit)",
+                         {places} of them ({}); choose a larger drive, or workload.fit = \"wrap\", \
+                         \"clip\" or \"scale\" (of compare, advise and tune: --fit)",
                         self.name(),
                         touched.len(),
                         size(block_bytes),
@@ -191,7 +191,8 @@ impl FittedWorkload {
         };
         TraceError::fit(format!(
             "{} reaches up to {}{volumes}, but the drive exports {}; choose a larger drive, or say \
-             how to fit it: fit = \"wrap\", \"compact\", \"clip\", \"scale\" or \"remap\" (--fit)",
+             how to fit it: workload.fit = \"wrap\", \"compact\", \"clip\", \"scale\" or \"remap\" \
+             (of compare, advise and tune: --fit)",
             self.name(),
             size(self.report.workload_bytes),
             size(self.report.drive_bytes)
@@ -268,7 +269,7 @@ impl FittedWorkload {
     fn too_long(&self, number: u64, request: &Request) -> TraceError {
         TraceError::fit(format!(
             "request {number} of {} has {}, but the drive exports {}; choose a larger drive, or \
-             fit = \"clip\" (--fit)",
+             workload.fit = \"clip\" (of compare, advise and tune: --fit)",
             self.name(),
             size(request.len),
             size(self.drive.exported_bytes)

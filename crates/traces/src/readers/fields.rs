@@ -231,16 +231,16 @@ pub(super) fn extent(
     let bytes = address.checked_mul(address_scale).zip(length.checked_mul(length_scale));
     match bytes.and_then(|(offset, len)| offset.checked_add(len).map(|end| (offset, len, end))) {
         Some((offset, len, end)) if end <= MAX_END => Ok((offset, len)),
-        _ => Err(beyond(address, address_scale, length, length_scale)),
+        _ => Err(beyond(address, address_scale, length)),
     }
 }
 
 // Apart, so that the rest is small enough to be inlined.
 #[cold]
-fn beyond(address: u64, address_scale: u64, length: u64, length_scale: u64) -> Unexpected {
-    let unit = |scale| if scale == 1 { "byte" } else { "sector" };
+fn beyond(address: u64, scale: u64, length: u64) -> Unexpected {
+    let unit = if scale == 1 { "byte" } else { "sector" };
     Unexpected::new(
-        format!("{} {address} with length {length}", unit(address_scale)),
+        format!("{unit} {address} with length {length}"),
         "a request that ends below 1 EiB; is this another format?",
     )
 }

@@ -317,6 +317,9 @@ fn nothing_left(name: &str, whole: &Figures, left_out: LeftOut) -> TraceError {
         .map(|(count, why)| format!("{count} {why}"))
         .collect();
     let count = whole.requests;
+    if count == 0 {
+        return TraceError::file(name, "there are no requests in it".to_owned());
+    }
     TraceError::file(
         name,
         format!("none of its {count} requests is left to replay: {}", reasons.join(", ")),

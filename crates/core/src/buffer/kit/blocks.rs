@@ -34,7 +34,7 @@ pub fn require_room(shape: Shape, pages: u32) -> Result<(), String> {
     if shape.capacity < pages {
         return Err(format!(
             "buffer.size: found room for {} page(s), expected at least {pages}; \
-             say how large it is, as with --buffer-size 4MiB",
+             say how large it is, as with buffer.size = \"4 MiB\" (of compare: --buffer-size 4MiB)",
             shape.capacity
         ));
     }
