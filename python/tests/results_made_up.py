@@ -23,6 +23,7 @@ def record(scheme: str, mean: float | None, **other: Any) -> dict[str, Any]:
             "over_provisioning": other.pop("spare", None),
         },
         "host": {"speedup": other.pop("speedup", 1.0)},
+        "workload": other.pop("workload", {"path": "made-up.spc"}),
     }
     programs = other.pop("programs", 100)
     return {

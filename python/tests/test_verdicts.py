@@ -99,14 +99,39 @@ def test_without_parts_one_run_tells_nothing_of_others() -> None:
     assert "50 % below `lru` (10 ms); whether that would come again, one run does not tell." in text
 
 
-def test_seeds_tell_more_than_parts() -> None:
-    def seeds(scheme: str, *means: float) -> list[dict[str, Any]]:
-        return [record(scheme, mean, seed=seed) for seed, mean in enumerate(means)]
+def seeds(scheme: str, *means: float, **other: Any) -> list[dict[str, Any]]:
+    return [record(scheme, mean, seed=seed, **other) for seed, mean in enumerate(means)]
 
+
+def test_seeds_tell_whether_a_difference_stays() -> None:
     text = verdict(*seeds("lru", 10, 11, 12), *seeds("fab", 8, 9, 10))
     assert "take `fab`: 9 ms, 18 % below `lru` (11 ms); ahead of `lru` with 3 of 3 seeds." in text
     text = verdict(*seeds("lru", 10, 11, 12), *seeds("fab", 4, 12, 11))
     assert "ahead of `lru` with 2 of 3 seeds only: other seeds may turn it round" in text
+
+
+def test_parts_decide_where_seeds_change_nothing() -> None:
+    burst = {"parts": [1.0] * 8 + [100.0] * 2}
+    text = verdict(*seeds("lru", 20.8, 20.8, 20.8, **burst), *seeds("fab", 2, 2, 2, parts=[2.0] * 10))
+    assert "ahead of `lru` in 2 of 10 parts of the run only: a few bursts decide, at its end." in text
+
+
+def test_seeds_of_a_drive_do_not_stand_for_other_work() -> None:
+    # Each seed finds the same bursts in a recorded workload, and others in a generated one.
+    burst = {"parts": [1.0] * 8 + [100.0] * 2}
+    calm = {"parts": [2.0] * 10}
+    runs = [*seeds("lru", 20.6, 20.8, 21, **burst), *seeds("fab", 2, 2.1, 2.2, **calm)]
+    assert "with 3 of 3 seeds, but in 2 of 10 parts of the run only: a few bursts" in verdict(*runs)
+    drawn = {"workload": {"generate": {"kind": "zipf"}}}
+    runs = [*seeds("lru", 20.6, 20.8, 21, **burst, **drawn), *seeds("fab", 2, 2.1, 2.2, **calm, **drawn)]
+    assert verdict(*runs).endswith("ahead of `lru` with 3 of 3 seeds.")
+
+
+def test_the_next_is_told_with_what_it_is_behind_by() -> None:
+    text = verdict(record("lru", 10), record("fab", 12))
+    assert text == "4 MiB: take `lru`: 10 ms; the next is `fab` (12 ms), behind in 10 of 10 parts of the run."
+    text = verdict(*seeds("lru", 10, 11, 12), *seeds("fab", 12, 13, 14.3))
+    assert text.endswith("the next is `fab` (13.1 ms), behind with 3 of 3 seeds.")
 
 
 def test_a_reconstruction_is_named_and_so_is_the_best_that_is_none() -> None:

@@ -1,9 +1,13 @@
-"""Whether a difference between two designs can be trusted: by their seeds, or by the parts of the run."""
+"""Whether a difference between two designs can be trusted: by their seeds, and by the parts of the run.
+
+Seeds draw a generated workload anew, so that they alone decide there. A recorded one stays as it is, whatever
+they are: they draw the drive that it finds, so that the parts have to agree.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
 from typing import Literal
@@ -56,21 +60,26 @@ def evidence(better: Design, worse: Design, column: Column) -> Evidence:
         return Evidence("equal")
     wide = abs(first - second) > _WIDE * max(abs(first), abs(second))
     sign = -1 if high else 1
-    if (pairs := _seeds(better, worse, column)) is not None:
-        return _by_seeds([sign * (b - a) for a, b in pairs], wide=wide)
-    if (gains := _parts(better, worse, column)) is not None:
-        return _by_parts([sign * gain for gain in gains], wide=wide)
-    return Evidence("unknown")
+    pairs, gains = _seeds(better, worse, column), _parts(better, worse, column)
+    by_parts = None if gains is None else _by_parts([sign * gain for gain in gains], wide=wide)
+    if pairs is None:
+        return by_parts or Evidence("unknown")
+    by_seeds = _by_seeds([sign * (b - a) for a, b in pairs], wide=wide)
+    generated = "generate" in better.row.record["config"]["workload"]
+    if by_seeds.finding != "sure" or generated or by_parts is None or by_parts.finding == "sure":
+        return by_seeds
+    return replace(by_parts, how=f"{by_seeds.how}, but {by_parts.how}")
 
 
 def _seeds(one: Design, other: Design, column: Column) -> list[tuple[float, float]] | None:
-    """The figures of both under each seed, where there are several."""
+    """The figures of both under each seed, where there are several, and they change them."""
     if len(one.rows) < 2 or len(one.rows) != len(other.rows):
         return None
     pairs = [
         (a.figure(column.path), b.figure(column.path)) for a, b in zip(one.rows, other.rows, strict=True)
     ]
-    return [(float(a), float(b)) for a, b in pairs if a is not None and b is not None]
+    found = [(float(a), float(b)) for a, b in pairs if a is not None and b is not None]
+    return found if len({*found}) > 1 else None
 
 
 def _by_seeds(gains: Sequence[float], *, wide: bool) -> Evidence:
@@ -86,15 +95,15 @@ def _by_seeds(gains: Sequence[float], *, wide: bool) -> Evidence:
 
 
 def _parts(one: Design, other: Design, column: Column) -> list[float] | None:
-    """By how much the second design is above the first in each part of the run."""
+    """By how much the second design is above the first in each part of the run, all seeds together."""
     if not column.parts:
         return None
-    lists = [design.row.figure(f"series.{column.parts}") for design in (one, other)]
-    if any(not isinstance(values, list) for values in lists):
+    lists = [[row.figure(f"series.{column.parts}") for row in design.rows] for design in (one, other)]
+    if any(not isinstance(values, list) for rows in lists for values in rows):
         return None
-    first, second = lists
-    if len(first) != len(second) or len(first) < PARTS:
+    if len(lengths := {len(values) for rows in lists for values in rows}) > 1 or min(lengths) < PARTS:
         return None
+    first, second = ([fmean(values) for values in zip(*rows, strict=True)] for rows in lists)
     edges = [part * len(first) // PARTS for part in range(PARTS + 1)]
     return [float(sum(second[low:high]) - sum(first[low:high])) for low, high in pairwise(edges)]
 

@@ -92,7 +92,10 @@ class _Race:
     def won(self) -> str:
         """The best is what others are measured by, or there is nothing to measure by."""
         if len(self.ranked) > 1 and not self.level and self.ranked[1].row.kind not in BASELINES:
-            return f"{self._take(None)}; the next is {self._figure(self.ranked[1])}."
+            following = self.ranked[1]
+            told = evidence(self.ranked[0], following, self.column)
+            behind = f", behind {told.how}{f' only: {told.doubt}' if told.doubt else ''}" if told.how else ""
+            return f"{self._take(None)}; the next is {self._figure(following)}{behind}."
         return f"{self._take(None)}; nothing beats it." if len(self.ranked) > 1 else f"{self._take(None)}."
 
     def against(self, reference: Design, told: Evidence) -> str:
