@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from eraseblock.advice.small import cut_down
 from eraseblock.advice.spare import _Curve
 from eraseblock.cli import main
 from eraseblock.comparison import DEFAULT_BUFFERS
+from eraseblock.results.units import number_of
 from eraseblock.results.view import Row
 from eraseblock.running import Handling, Quiet
 from eraseblock.terminal.advice import print_advice
@@ -73,6 +75,23 @@ def test_lifetime_follows_from_its_figures(trace: str) -> None:
     assert result["tbw_bytes"] == result["flash_bytes"] * 500 / result["waf"]
     # 270,144 blocks of 64 pages of 2 KiB.
     assert result["flash_bytes"] == 270144 * 64 * 2048
+
+
+def test_lifetime_is_told_at_the_pace_of_the_replay(trace: str) -> None:
+    def told(speedup: float, before: str) -> tuple[float, float]:
+        """Bytes a day, and years."""
+        found = eraseblock.advise(
+            trace, question="lifetime", device="hbm-2010", sets={"host.speedup": speedup}
+        )["answers"][0]
+        assert "under page mapping in the place of bast" in found["sentence"]
+        parts = re.search(rf"; at {before} (.*) a day that is ([\d.]+) .*\.$", found["sentence"])
+        assert parts is not None, found["sentence"]
+        return number_of(parts[1]) or 0, float(parts[2])
+
+    pace, life = told(1, "the trace's")
+    half, longer = told(0.5, "0.5 times the trace's pace,")
+    assert half == pytest.approx(pace / 2, rel=0.01)
+    assert longer == pytest.approx(2 * life, rel=0.01)
 
 
 @pytest.fixture(scope="module")

@@ -177,6 +177,25 @@ def test_designs_keep_to_the_budget_and_runs_are_found_again(
     assert record["response_ns"]["all"]["mean"] == best["response_ns.all.mean"]
 
 
+def test_what_no_design_keeps_to_is_told(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tune", trace, "--device", "hbm-2010", "--set", "precondition.state=empty", "--ram", "64KiB"]
+    words += [
+        "--choose",
+        "buffer.size=[128KiB, 512KiB]",
+        "--choose",
+        "buffer.scheme=[lru]",
+        "--lifetime",
+        "1",
+    ]
+    capsys.readouterr()
+    assert main(words) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert said == (
+        "No design is within the budget: 2 of 2 designs were run; the nearest, lru with 128 KiB, takes "
+        "128 KiB of RAM."
+    )
+
+
 def test_a_run_that_erased_nothing_is_doubted(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["tune", trace, "--device", "hbm-2010", "--set", "precondition.state=empty", "--lifetime", "10"]
     words += ["--choose", "buffer.scheme=[none]"]

@@ -58,21 +58,27 @@ def ask(case: Case) -> Answer:
     if not isinstance(tbw, float):
         sentence = "Lifetime: without end, as the workload writes nothing to flash."
         return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,))
+    # Lifetime is asked of a drive that collects, whatever maps the drive it is asked for.
+    mapping = config["ftl"]["mapping"]
+    kind = mapping["kind"] if isinstance(mapping, dict) else mapping
+    under = "" if kind == "page" else f" under page mapping in the place of {kind}"
     whose = "" if said else " (usual for TLC; --endurance says another)"
     sentence = (
         f"Lifetime: {units.sold_size(tbw)} written ({units.sold_size(flash)} of flash x "
         f"{endurance:,} erase{'' if endurance == 1 else 's'}{whose} / write amplification "
-        f"{units.ratio(own.figure('waf'))}, as if wear were even){_years(case, tbw)}."
+        f"{units.ratio(own.figure('waf'))}{under}, as if wear were even){_years(case, tbw)}."
     )
     result = {"tbw_bytes": tbw, "waf": own.figure("waf"), "endurance": endurance, "flash_bytes": flash}
     return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,), result)
 
 
 def _years(case: Case, tbw: float) -> str:
-    """How long that is at the pace of the trace."""
+    """How long that is at the pace of the trace, as it is replayed."""
     info = case.profile()
-    span = info["profile"]["arrivals"]["duration_ns"]
+    speedup = float(case.config()["host"]["speedup"])
+    span = info["profile"]["arrivals"]["duration_ns"] / speedup
     if not span or not info["write_bytes"]:
         return ""
     pace = units.size(info["write_bytes"] * _DAY_NS / span)
-    return f"; at the trace's {pace} a day that is {units.long_time(tbw / info['write_bytes'] * span)}"
+    whose = "the trace's" if speedup == 1 else f"{speedup:g} times the trace's pace,"
+    return f"; at {whose} {pace} a day that is {units.long_time(tbw / info['write_bytes'] * span)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eraseblock import _core
+from eraseblock.results import units
 from eraseblock.results.headline import Column, column_named
 from eraseblock.results.units import bytes_of
 from eraseblock.results.view import Row
@@ -57,6 +58,20 @@ class Goals:
             reasons = row.record.get("reasons") or ["it knew the future"]
             return Design(point, f"not to be trusted: {reasons[0]}", row)
         return Design(point, None, row, tuple(values), tuple(self._excess(row)))
+
+    def failing(self, design: Design) -> str:
+        """What of the budget a design that has run exceeds, in words."""
+        row, budget = design.row, self.budget
+        assert row is not None
+        spare = spare_of(row.record["config"])
+        written = written_until_worn(row, self.endurance)
+        wishes: list[tuple[object, str]] = [
+            (budget.ram, f"takes {units.size(row.buffer_bytes)} of RAM"),
+            (budget.spare, f"has {units.share(spare)} spare flash"),
+            (budget.lifetime, f"has a TBW of {units.until_worn(written)}"),
+        ]
+        asked = [said for limit, said in wishes if limit is not None]
+        return " and ".join(said for said, one in zip(asked, design.excess, strict=True) if one > 0)
 
     def _excess(self, row: Row) -> list[float]:
         budget, found = self.budget, list[float]()

@@ -89,8 +89,7 @@ class Tuning:
         refused = [one for one in self.designs if one.refused]
         best = self.front
         if not best:
-            why = f"; the first: {refused[0].refused}" if refused else ""
-            return f"No design is within the budget: {ran}, {len(refused)} of them refused{why}."
+            return f"No design is within the budget: {ran}{self._why_none(refused)}."
         if len(self.goals.columns) == 1:
             figure = self.figures(best[0])[0]
             return f"Take {told(best[0])}: {self.goals.columns[0].name} {figure}; {ran}."
@@ -100,6 +99,15 @@ class Tuning:
             return f"One design is best in {names}: {ends[5:]}; {ran}."
         last = f"to {told(best[-1])} ({', '.join(self.figures(best[-1]))})"
         return f"{len(best)} designs are not bettered in {names}, {ends} {last}; {ran}."
+
+    def _why_none(self, refused: Sequence[Design]) -> str:
+        """How many were refused, and which limits the one exceeds that comes nearest."""
+        said = f", {len(refused)} of them refused; the first: {refused[0].refused}" if refused else ""
+        ran = [one for one in self.designs if one.refused is None]
+        if not ran:
+            return said
+        nearest = min(ran, key=lambda one: max(one.excess))
+        return f"{said}; the nearest, {told(nearest)}, {self.goals.failing(nearest)}"
 
     def figures(self, design: Design) -> list[str]:
         """The goals of a design, as people read them."""
