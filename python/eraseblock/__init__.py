@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eraseblock import trace
     from eraseblock._core import ConfigError, EraseblockError, InputError, Leave, Request, SimulationError
     from eraseblock.advice.ask import advise
-    from eraseblock.api import RunOptions, compare, run, schema, sensitivity, sweep, verdict
+    from eraseblock.api import RunOptions, compare, read_records, run, schema, sensitivity, sweep, verdict
     from eraseblock.device import Device
     from eraseblock.experiments import Experiment, resolve
     from eraseblock.names import registry
@@ -50,6 +50,7 @@ _HOMES = {
     "compare": "eraseblock.api",
     "frame": "eraseblock.results.frame",
     "load_results": "eraseblock.results.store",
+    "read_records": "eraseblock.api",
     "registry": "eraseblock.names",
     "resolve": "eraseblock.experiments",
     "run": "eraseblock.api",
@@ -84,6 +85,7 @@ __all__ = [
     "compare",
     "frame",
     "load_results",
+    "read_records",
     "registry",
     "resolve",
     "run",

@@ -13,6 +13,7 @@ from eraseblock.arguments import checked, in_python, warn
 from eraseblock.comparison import DEFAULT_BUFFERS, DEFAULT_DEVICE, Comparison, sweep_of
 from eraseblock.experiments import Experiment, Sets, resolve
 from eraseblock.names import check, key_of
+from eraseblock.results import store
 from eraseblock.results.conclusion import conclusions_of, drives_of
 from eraseblock.results.headline import column_named
 from eraseblock.results.missing import Missing, as_missing
@@ -231,8 +232,6 @@ def _carry_out(
     missing: Sequence[Missing] = (),
 ) -> Finished:
     """Run everything, and where there is a folder for it, keep it there, and what is `missing` beforehand."""
-    if unknown := sorted(options.keys() - RunOptions.__annotations__.keys()):
-        raise TypeError(f"got an unexpected keyword argument '{unknown[0]}'")
     out = options.get("out")
     handling = Handling(
         jobs=options.get("jobs"),
@@ -263,11 +262,26 @@ def _raise_first(outcomes: Sequence[Outcome]) -> None:
 
 
 @checked
+def read_records(folder: str | Path) -> Results:
+    """The records of a folder of results, as the call gave them that made it.
+
+    Where a sweep has not ended, those of the runs that have. `load_results` gives a data frame of them.
+
+    Raises:
+        InputError: the folder holds no results.
+
+    Example:
+        >>> verdict(read_records("out/demo"))  # doctest: +SKIP
+    """
+    return Results(cast(list[RunRecord], store.read_records(folder)))
+
+
+@checked
 def verdict(records: Sequence[Mapping[str, Any]], by: str | None = None) -> list[str]:
     """What records come to, in sentences: which design to take, by how much, and whether to trust that.
 
     Args:
-        records: what `run` or `compare` returned.
+        records: what `run`, `compare` or `read_records` returned.
         by: the column whose figure decides, such as `"read-p99"`; default: the mean response, or what is
             written to flash where nothing is timed.
 

@@ -30,6 +30,7 @@ from typing import (
 )
 
 from eraseblock import _core
+from eraseblock.names import nearest
 from eraseblock.settings import keys
 
 P = ParamSpec("P")
@@ -46,6 +47,9 @@ _PACKAGE = __name__.partition(".")[0]
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
 
 
+_RECORDS = "a list of records, as `run`, `compare` and `read_records` give it"
+
+
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """The function, which says of a wrong kind of argument what it is, and of no option but by its own name.
 
@@ -60,6 +64,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             # Python's own words for a missing argument, or one too many.
             return function(*args, **kwargs)
         hints = _hints(function)
+        _refuse_unknown(function, bound.arguments, hints)
         for name, value in bound.arguments.items():
             bound.arguments[name] = _taken(name, value, hints.get(name, Any))
         try:
@@ -112,6 +117,24 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(type("Arguments", (), {"__annotations__": texts}), names)
 
 
+def _refuse_unknown(function: Callable[..., Any], given: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    """Refuse keywords beyond those of a function and of the table that it takes further ones by."""
+    parameters = signature(function).parameters
+    for name, one in parameters.items():
+        if one.kind is not Parameter.VAR_KEYWORD or get_origin(hints.get(name)) is not Unpack:
+            continue
+        further = get_type_hints(get_args(hints[name])[0])
+        for key in given.get(name, {}):
+            if key not in further:
+                known = [*(other for other in parameters if other != name), *further]
+                hint = nearest(key, known)
+                if "workload" in parameters and f"workload.{key}" in keys():
+                    hint = f"; it goes in `workload`, as in workload={{'{key}': ...}}"
+                elif not hint and key.replace("_", ".", 1) in keys():
+                    hint = f"; settings go in `sets`, as in sets={{'{key.replace('_', '.', 1)}': ...}}"
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{key}'{hint}")
+
+
 def _taken(name: str, value: Any, hint: Any) -> Any:
     """A value of the kind that is asked for; a number of another library as one of Python's."""
     if get_origin(hint) is Unpack:
@@ -119,6 +142,9 @@ def _taken(name: str, value: Any, hint: Any) -> Any:
     table = next((one for one in (hint, *get_args(hint)) if is_typeddict(one)), None)
     if table is not None and isinstance(value, Mapping):
         inside = get_type_hints(table)
+        for key in value:
+            if name and key not in inside:
+                raise _core.ConfigError(f"{name}: there is no `{key}`{nearest(str(key), list(inside))}")
         return {key: _taken(str(key), one, inside.get(key, Any)) for key, one in value.items()}
     if not _fits(value, hint):
         raise _core.ConfigError(
@@ -162,7 +188,8 @@ def _fits(value: Any, hint: Any) -> bool:
 
 def _is_list(value: Any, hint: Any) -> bool:
     """Whether it has items of a kind; a text or a mapping is one value, not its letters or keys."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    # A data frame would give its columns.
+    if isinstance(value, str | bytes | Mapping) or is_frame(value) or not isinstance(value, Iterable):
         return False
     # What can be gone through only once, or takes long, is left to the function.
     return not isinstance(value, list | tuple) or all(_fits(one, hint) for one in value)
@@ -196,7 +223,7 @@ def _kinds(hint: Any) -> Iterator[str]:
     elif origin is Literal:
         yield _WORDS[str]
     elif origin is Sequence:
-        yield "a list of records" if get_origin(inside[0]) is Mapping else "a list of such"
+        yield _RECORDS if get_origin(inside[0]) is Mapping else "a list of such"
     elif origin is Mapping or is_typeddict(hint):
         yield "a mapping"
     elif hint is NoneType:
@@ -207,6 +234,11 @@ def _kinds(hint: Any) -> Iterator[str]:
         yield _WORDS.get(hint) or f"a `{getattr(hint, '__name__', hint)}`"
 
 
+def is_frame(value: Any) -> bool:
+    """Whether it is a data frame, of whatever library."""
+    return any(hasattr(type(value), name) for name in ("__arrow_c_stream__", "columns"))
+
+
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = "a data frame" if is_frame(value) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -85,6 +85,10 @@ class Held:
             return {key: self.plain(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.plain(item) for item in value]
+        if isinstance(value, type):
+            raise _core.ConfigError(
+                f"found the class `{value.__name__}`, which is no scheme: derive it from `eb.Buffer`"
+            )
         return index(value) if is_whole(value) else value
 
     def bring(self, experiment: Experiment) -> Experiment:

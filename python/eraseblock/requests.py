@@ -15,6 +15,8 @@ OPS = ("read", "write", "trim", "flush")
 _SHORT = {"r": 0, "w": 1, "t": 2, "f": 3}
 _COLUMNS = ("at", "op", "address", "size", "fua")
 _NEEDED = ("op", "address", "size")
+# What a mapping has one of that holds the keys of a workload, not columns.
+_WORKLOAD = {"path", "generate", "requests", "given"}
 # What stands in messages for the whole.
 _WHAT = "requests"
 
@@ -22,7 +24,7 @@ _WHAT = "requests"
 def is_table(value: object) -> bool:
     """Whether it holds columns: a data frame, an Arrow table, a mapping of arrays, a structured array."""
     if isinstance(value, Mapping):
-        return bool(value) and "op" in value
+        return "op" in value and not _WORKLOAD & value.keys()
     # A look at the names of a frame that is not made yet could take long.
     return any(hasattr(type(value), name) for name in ("__arrow_c_stream__", "columns", "dtype"))
 

@@ -10,6 +10,7 @@ import pkgutil
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import SMALL_DRIVE
@@ -217,6 +218,26 @@ def test_overrides_may_be_texts_flags_and_tables() -> None:
         eraseblock.resolve({"preset": "hbm-2010", "workload": work}, sets={"host.speedup": object()})
 
 
-def test_options_that_there_are_not_are_refused() -> None:
-    with pytest.raises(TypeError, match="'job'"):
-        eraseblock.run(SMALL, job=2)  # type: ignore[call-arg]
+@pytest.mark.parametrize(
+    ("function", "argument", "said"),
+    [
+        ("run", "job", r"run\(\) got an unexpected keyword argument 'job'; did you mean `jobs`\?"),
+        ("compare", "size", "'size'; did you mean `sizes`"),
+        ("compare", "fit", r"'fit'; it goes in `workload`, as in workload=\{'fit': \.\.\.\}"),
+        ("run", "buffer_size", r"'buffer_size'; settings go in `sets`, as in sets=\{'buffer\.size': "),
+    ],
+)
+def test_options_that_there_are_not_are_refused(function: str, argument: str, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        getattr(eraseblock, function)(SMALL, **{argument: 2})
+
+
+def test_options_of_a_sweep_that_there_are_not_are_refused() -> None:
+    options: Any = {"job": 1}
+    with pytest.raises(eraseblock.ConfigError, match=r"^options: there is no `job`; did you mean `jobs`"):
+        eraseblock.sweep(SMALL["workload"], options=options)
+
+
+def test_a_class_that_is_no_scheme_is_refused() -> None:
+    with pytest.raises(eraseblock.ConfigError, match="the class `Path`, which is no scheme: derive it from"):
+        eraseblock.run({**SMALL, "buffer": {"scheme": Path}})

@@ -7,7 +7,7 @@ import json
 from html.parser import HTMLParser
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, NotRequired, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 import polars
 import pytest
@@ -106,9 +106,47 @@ def test_figures_are_drawn(results: eb.Results) -> None:
     assert lines["mark"]["type"] == "line"
     points = lines["datasets"][lines["data"]["name"]]
     assert [one["figure"] for one in points] == [run["hit_ratio"]["all"] for run in results]
-    assert eb.Results(results[::2]).plot().to_dict()["mark"]["type"] == "bar"
+    bars = eb.Results(results[::2]).plot().to_dict()
+    assert bars["mark"]["type"] == "bar"
+    assert [one["design"] for one in bars["datasets"][bars["data"]["name"]]] == ["lru", "bplru"]
     with pytest.raises(eb.ConfigError, match="plot: there is no column `hist`"):
         results.plot("hist")
+
+
+def test_a_sweep_is_drawn_along_the_number_that_differs(results: eb.Results) -> None:
+    def design(of: eb.Record, spare: float, victim: str) -> eb.Record:
+        run = json.loads(json.dumps(of))
+        run["config"]["ftl"].update({"over_provisioning": spare, "victim": {"kind": victim}})
+        return cast(eb.Record, run)
+
+    sweep = [
+        design(results[0], spare, victim) for victim in ("greedy", "cat") for spare in (0.07, 0.15, 0.28)
+    ]
+    chart = eb.Results(sweep).plot("WAF").to_dict()
+    points = chart["datasets"][chart["data"]["name"]]
+    assert chart["mark"]["type"] == "line"
+    assert chart["encoding"]["x"]["title"] == "ftl.over_provisioning"
+    assert [one["along"] for one in points] == [0.07, 0.15, 0.28] * 2
+    assert [one["design"] for one in points] == [
+        f"ftl.victim.kind = {one}" for one in ("greedy", "cat") for _ in range(3)
+    ]
+    assert "column" not in chart["encoding"]
+
+
+def test_records_are_found_again(results: eb.Results, tmp_path: Path) -> None:
+    eb.save_results(results, tmp_path / "out")
+    again = eb.read_records(tmp_path / "out")
+    assert eb.verdict(again) == eb.verdict(results)
+    assert again.plot("hits").to_dict() == results.plot("hits").to_dict()
+    calls: list[Any] = [eb.verdict, eb.frame, lambda one: eb.save_results(one, tmp_path / "more")]
+    for call in calls:
+        with pytest.raises(
+            eb.ConfigError, match=r"records: found a data frame \(DataFrame\), expected a list of"
+        ):
+            call(eb.load_results(tmp_path / "out"))
+    for read in (eb.read_records, eb.load_results):
+        with pytest.raises(eb.InputError, match=r"results\.json: is a file; name the folder of results"):
+            read(tmp_path / "out" / "results.json")
 
 
 def test_traces_are_made_looked_at_and_converted(tmp_path: Path) -> None:

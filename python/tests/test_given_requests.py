@@ -127,6 +127,16 @@ def test_wrong_columns_are_named(change: dict[str, Any], said: str) -> None:
     assert said in str(raised.value)
 
 
+def test_a_misspelt_key_beside_a_path_is_no_column() -> None:
+    with pytest.raises(eb.ConfigError, match=r"unknown key `workload\.op`; did you mean `workload\.ops`\?"):
+        eb.run(CONFIG, workload={"path": "trace.csv", "op": "w"})
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(eb.InputError, match=r"^requests: there are no requests in it$"):
+        eb.run(CONFIG, workload=polars.DataFrame(COLUMNS).clear())
+
+
 def test_times_of_day_are_times() -> None:
     begin = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     frame = polars.DataFrame(COLUMNS)

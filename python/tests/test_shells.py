@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -26,6 +27,19 @@ def call(*words: str, given: bytes = b"", folder: Path | None = None) -> subproc
         capture_output=True,
         check=False,
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closed by a shell of POSIX")
+@pytest.mark.parametrize(
+    "words", ["--version", "list buffers", "trace info none.spc", "compare none.spc --json"]
+)
+def test_a_closed_stdout_is_told_in_one_line(words: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m eraseblock {words}"
+    said = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True, check=False)
+    expected = "eraseblock: stdout is closed; send it somewhere, if only to /dev/null\n"
+    assert (said.returncode, said.stderr) == (2, expected)
+    both = subprocess.run(f"{command} >&- 2>&-", shell=True, capture_output=True, check=False)
+    assert both.returncode == 2
 
 
 def test_a_trace_goes_through_pipes() -> None:

@@ -13,6 +13,16 @@ from eraseblock.terminal.console import say_error
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 for a wrong call or input, 1 for a failure."""
+    # Python has nothing for a stream that was closed before it began.
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    if sys.stdout is None:
+        say_error("stdout is closed; send it somewhere, if only to /dev/null")
+        return 2
+    return _answer(arguments)
+
+
+def _answer(arguments: Sequence[str] | None) -> int:
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     # Who calls this with arguments has handlers of its own.
     own = arguments is None

@@ -12,7 +12,7 @@ from eraseblock.results.fleet import Totals, fleets_of
 from eraseblock.results.frame import Kind, frame
 from eraseblock.results.headline import COLUMNS, Column, column_named
 from eraseblock.results.record import Record, RunRecord
-from eraseblock.results.units import size
+from eraseblock.results.units import number_of, size
 from eraseblock.results.view import Row, rows_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Results(list[RunRecord]):
 
     @checked
     def plot(self, column: str = "mean") -> altair.Chart:
-        """A figure of all runs as a chart: bars, or lines over the buffer's size where there are several.
+        """A figure of all runs as a chart: lines along buffer sizes or another number that differs, or bars.
 
         Args:
             column: the figure, by its name in tables (`"mean"`, `"p99"`, `"hits"`, `"WAF"`, `"erases"`,
@@ -102,34 +102,67 @@ def _line(row: Row, labels: Sequence[str], columns: Sequence[Column]) -> str:
 
 
 def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
+    """Lines along buffer sizes, else along the one other setting that is a number and differs; else bars."""
     import altair
 
+    axis = _axis(rows)
+    schemes = len({row.scheme_in_full for row in rows}) > 1
+
+    def parts(row: Row) -> list[str]:
+        settings = [f"{key} = {value}" for key, value in row.settings.items() if key != axis]
+        return [part for part in (row.trace, row.ftl_in_full, *settings) if part]
+
+    # What is the same everywhere tells nothing.
+    same = set.intersection(*(set(parts(row)) for row in rows)) if rows else set()
     values = [
         {
             "scheme": row.scheme_in_full,
             "size": size(row.buffer_bytes),
-            "bytes": row.buffer_bytes,
+            "along": row.buffer_bytes if axis is None else number_of(row.settings[axis]),
             "figure": row.figure(column.path),
             "shown": column.show(row.figure(column.path)),
-            "group": ", ".join(part for part in (row.trace, row.ftl_in_full, row.variant) if part),
+            "run": ", ".join(part for part in parts(row) if part not in same),
         }
         for row in rows
     ]
+    for value in values:
+        named = (value["scheme"], value["run"]) if schemes else (value["run"] or value["scheme"],)
+        value["design"] = ", ".join(str(part) for part in named if part)
     unit = " (ns)" if column.path.startswith("response_ns") else ""
-    what = altair.Y("figure:Q", title=f"{column.name}{unit}")
+    title = f"{column.name}{unit}"
     tip = [
-        altair.Tooltip("scheme:N"),
+        altair.Tooltip("design:N"),
         altair.Tooltip("size:N", title="buffer"),
         altair.Tooltip("shown:N", title=column.name),
     ]
     data = altair.Chart({"values": values})
+    # Names of designs are long: none is cut off.
+    full = altair.Legend(labelLimit=0)
     drawn: altair.Chart
-    if len({row.buffer_bytes for row in rows}) > 1:
-        sizes = altair.X("bytes:Q", scale=altair.Scale(type="log", base=2), title="buffer (bytes)")
-        drawn = data.mark_line(point=True).encode(x=sizes, y=what, color="scheme:N", tooltip=tip)
+    if len({row.buffer_bytes for row in rows}) > 1 or axis is not None:
+        if axis is None:
+            along = altair.X("along:Q", scale=altair.Scale(type="log", base=2), title="buffer (bytes)")
+        else:
+            along = altair.X("along:Q", scale=altair.Scale(zero=False), title=axis)
+            tip.insert(1, altair.Tooltip("along:Q", title=axis))
+        colour = altair.Color("design:N", sort=None, title=None, legend=full)
+        height = altair.Y("figure:Q", title=title)
+        drawn = data.mark_line(point=True).encode(x=along, y=height, color=colour, tooltip=tip)
     else:
-        schemes = altair.X("scheme:N", sort=None, title=None)
-        drawn = data.mark_bar().encode(x=schemes, y=what, tooltip=tip)
-    if len({value["group"] for value in values}) > 1:
-        return drawn.encode(column=altair.Column("group:N", title=None))
+        designs = altair.Y("design:N", sort=None, title=None, axis=altair.Axis(labelLimit=0))
+        drawn = data.mark_bar().encode(x=altair.X("figure:Q", title=title), y=designs, tooltip=tip)
     return drawn
+
+
+def _axis(rows: Sequence[Row]) -> str | None:
+    """The one setting that is a number in each run and differs; none where the buffer's size does."""
+
+    def is_axis(key: str) -> bool:
+        values = [row.settings.get(key, "-") for row in rows]
+        named = key.rpartition(".")[2] != "seed"
+        return named and len({*values}) > 1 and all(number_of(value) is not None for value in values)
+
+    if not rows or len({row.buffer_bytes for row in rows}) > 1:
+        return None
+    found = [key for key in rows[0].settings if is_axis(key)]
+    return found[0] if len(found) == 1 else None

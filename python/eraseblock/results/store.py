@@ -81,7 +81,7 @@ def is_under_way(folder: Path) -> bool:
 
 def read_records(folder: str | Path) -> list[Record]:
     """The records of a folder; where a sweep has not ended, those of the runs that have."""
-    folder = Path(folder)
+    folder = _folder(folder)
     if is_under_way(folder):
         return read_runs(folder).records
     records = _read_array(folder / JSON_NAME, _is_record)
@@ -91,6 +91,12 @@ def read_records(folder: str | Path) -> list[Record]:
             for record, speed in zip(records, speeds, strict=True):
                 record["engine"] = {name: value for name, value in speed.items() if name != "key"}
     return records
+
+
+def _folder(folder: str | Path) -> Path:
+    if (path := Path(folder)).is_file():
+        raise _core.InputError(f"{path}: is a file; name the folder of results that it lies in")
+    return path
 
 
 def _is_record(entry: dict[str, Any]) -> bool:
@@ -138,7 +144,7 @@ def load_results(folder: str | Path) -> polars.DataFrame:
     """
     import polars
 
-    folder = Path(folder)
+    folder = _folder(folder)
     if is_under_way(folder):
         return to_frame(read_runs(folder).records)
     path = folder / PARQUET_NAME
