@@ -39,6 +39,8 @@ T = TypeVar("T")
 # What an option of the command line is called here, where it is called otherwise.
 _NAMES = {"buffer_size": "sizes", "force": "overwrite"}
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?![\w-])")
+# What is said for callers of commands alone, as in ` (of compare: --buffer-size 4MiB)`.
+_OF_COMMANDS = re.compile(r" \(of [a-z, ]+: --[^()]*\)")
 _SET = r"--set (?:'[^']*'|[^\s'()]+)"
 _SEVERAL = re.compile(rf"{_SET}(?: {_SET})+")
 # Truth values, NumPy's among them.
@@ -91,6 +93,7 @@ def in_python(message: str, names: Collection[str]) -> str:
             return here
         return f"workload.{name}" if f"workload.{name}" in keys() else found[0]
 
+    message = _OF_COMMANDS.sub("", message)
     if "sets" in names:
         message = _SEVERAL.sub(several, message)
     message = message.replace("--set ", "sets: " if "sets" in names else "")

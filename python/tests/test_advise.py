@@ -293,7 +293,13 @@ def test_a_tiny_trace_has_each_doubt_once_and_no_empty_tables(tmp_path: Path) ->
     assert "as the drive cut down has 1 block, and needs 5 more" in text
     doubts = [line for line in text.splitlines() if line.startswith("do not rely on ")]
     assert sum("the buffer never filled" in line for line in doubts) == 1
-    assert any(line.startswith("do not rely on gc, tail, lifetime: no block was erased") for line in doubts)
+    erased = [line for line in doubts if ": no block was erased" in line]
+    assert [line.partition(": ")[0] for line in erased] == [
+        "do not rely on gc, lifetime",
+        "do not rely on tail",
+    ]
+    # What is in steady state is not told to be.
+    assert ["steady state" in line for line in erased] == [False, True]
     assert len({line.partition(": ")[2] for line in doubts}) == len(doubts)
     # What has no figures has no heads of a table either.
     assert [not answer.table.rows for answer in found] == [True, False, True, False]

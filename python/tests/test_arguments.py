@@ -148,6 +148,10 @@ def test_warnings_about_a_folder_point_to_the_call_too(tmp_path: Path) -> None:
             lambda: eb.compare("x.spc", sets="buffer.scheme.reads=bypass"),
             "as in sets=['buffer.scheme=lru', 'buffer.scheme.reads=bypass']",
         ),
+        (
+            lambda: eb.run({**DRIVE, "buffer": {"size": 0}}, workload=WORK),
+            'say how large it is, as with buffer.size = "4 MiB"',
+        ),
         (lambda: eb.trace.info(__file__), "(format)"),
         (lambda: eb.trace.convert({**TABLE}, "out"), "name the format (to)"),
         (
@@ -157,7 +161,7 @@ def test_warnings_about_a_folder_point_to_the_call_too(tmp_path: Path) -> None:
         (lambda: eb.trace.convert({**TABLE}, __file__, to="spc"), "let it be replaced (overwrite)"),
         (
             lambda: eb.run(DRIVE, workload={"requests": {**TABLE}}),
-            '"scale" or "remap" (workload.fit)',
+            'say how to fit it: workload.fit = "wrap", "compact", "clip", "scale" or "remap"',
         ),
     ],
 )

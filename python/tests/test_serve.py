@@ -392,6 +392,18 @@ def test_a_report_may_follow_another(tmp_path: Path) -> None:
         assert json.loads(report.read_text(encoding="utf-8"))["failed"] is None
 
 
+def test_a_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    report = folder / "report.json"
+    with served(tmp_path / "drive.img", *DRIVE, "--report", str(report)) as (process, _):
+        folder.rmdir()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate()
+        assert process.returncode == 1
+    assert err == f"eraseblock: there is no report: {report}: no such file or directory\n"
+
+
 @pytest.mark.parametrize("name", ["", ".", "/"])
 def test_an_image_is_a_file(cli: Cli, name: str) -> None:
     refused = cli("serve", "--image", name, *DRIVE)

@@ -178,11 +178,14 @@ def serve(
         ended = _core.image_serve(str(image), options, prepare, ready)
         if ended is None:
             return
-        try:
-            if report is not None:
+        unwritten = None
+        if report is not None:
+            try:
                 replace_file(report, [f"{ended}\n".encode()])
-        finally:
-            _tell(json.loads(ended), record)
+            except OSError as error:
+                # What has become of the drive is told with it.
+                unwritten = f"{report}: {(error.strerror or str(error)).lower()}"
+        _tell(json.loads(ended), record, unwritten)
 
 
 def _check_report(report: Path, others: dict[str, Path]) -> None:
@@ -230,7 +233,7 @@ def _address(
     return str(socket or image.with_name(image.name + ".sock")), 0
 
 
-def _tell(found: dict[str, Any], record: Path | None) -> None:
+def _tell(found: dict[str, Any], record: Path | None, unwritten: str | None) -> None:
     """Say how the server has ended."""
     from eraseblock import _core
 
@@ -246,6 +249,7 @@ def _tell(found: dict[str, Any], record: Path | None) -> None:
     wrong = {
         "the drive has failed, and can only be read": found["failed"],
         "what it was asked is not recorded": found["recording_failed"],
+        "there is no report": unwritten,
     }
     said = [f"{what}: {why}" for what, why in wrong.items() if why is not None]
     if said:
