@@ -404,6 +404,30 @@ def test_a_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert err == f"eraseblock: there is no report: {report}: no such file or directory\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name are those of Linux")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_image_that_is_interrupted_leaves_nothing(tmp_path: Path, how: signal.Signals) -> None:
+    words = ("image", "create", str(tmp_path / "drive.img"), "--device", "hbm-2010")
+    process = subprocess.Popen(
+        [COMMAND, *words, "--set", "precondition.state=full"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+    def is_under_way() -> bool:
+        assert process.poll() is None, "it has ended before it was interrupted"
+        # A handle may be closed while it is looked at.
+        with suppress(FileNotFoundError):
+            handles = Path(f"/proc/{process.pid}/fd").iterdir()
+            return any(str(one.readlink()).startswith(f"{tmp_path}/") for one in handles)
+        return False
+
+    while not is_under_way():
+        time.sleep(0.01)
+    process.send_signal(how)
+    process.communicate()
+    assert process.returncode != 0
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["", ".", "/"])
 def test_an_image_is_a_file(cli: Cli, name: str) -> None:
     refused = cli("serve", "--image", name, *DRIVE)
