@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from inspect import Parameter, signature
 from numbers import Real
@@ -45,6 +45,8 @@ _SET = r"--set (?:'[^']*'|[^\s'()]+)"
 _SEVERAL = re.compile(rf"{_SET}(?: {_SET})+")
 # Truth values, NumPy's among them.
 _TRUTH = ("bool_", "bool")
+# Keys of a workload that its requests come from: an argument of its own everywhere.
+_REQUESTS = ("path", "generate", "given")
 _PACKAGE = __name__.partition(".")[0]
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
 
@@ -69,16 +71,23 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         _refuse_unknown(function, bound.arguments, hints)
         for name, value in bound.arguments.items():
             bound.arguments[name] = _taken(name, value, hints.get(name, Any))
-        try:
+        with words_of_python(signature(function).parameters):
             return function(*bound.args, **bound.kwargs)
-        except _core.EraseblockError as error:
-            # The place of an error stays the place that its attribute names.
-            whole, place = str(error), getattr(error, "place", None) or ""
-            kept = place if whole.startswith(place) else ""
-            error.args = (kept + in_python(whole.removeprefix(kept), signature(function).parameters),)
-            raise
 
     return call
+
+
+@contextmanager
+def words_of_python(names: Collection[str]) -> Iterator[None]:
+    """Put errors into the words of a caller in Python, who has arguments of these names."""
+    try:
+        yield
+    except _core.EraseblockError as error:
+        # The place of an error stays the place that its attribute names.
+        whole, place = str(error), getattr(error, "place", None) or ""
+        kept = place if whole.startswith(place) else ""
+        error.args = (kept + in_python(whole.removeprefix(kept), names),)
+        raise
 
 
 def in_python(message: str, names: Collection[str]) -> str:
@@ -130,12 +139,20 @@ def _refuse_unknown(function: Callable[..., Any], given: Mapping[str, Any], hint
         for key in given.get(name, {}):
             if key not in further:
                 known = [*(other for other in parameters if other != name), *further]
-                hint = nearest(key, known)
-                if "workload" in parameters and f"workload.{key}" in keys():
-                    hint = f"; it goes in `workload`, as in workload={{'{key}': ...}}"
-                elif not hint and key.replace("_", ".", 1) in keys():
-                    hint = f"; settings go in `sets`, as in sets={{'{key.replace('_', '.', 1)}': ...}}"
+                hint = _meant(key, known)
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{key}'{hint}")
+
+
+def _meant(key: str, known: Collection[str]) -> str:
+    """What a keyword that there is not may have been meant for."""
+    setting = key.replace("_", ".", 1)
+    if (here := _NAMES.get(key, key)) in known:
+        return f"; did you mean `{here}`?"
+    if "workload" in known and f"workload.{key}" in keys() and key not in _REQUESTS:
+        return f"; it goes in `workload`, as in workload={{'{key}': ...}}"
+    if "sets" in known and setting in keys():
+        return f"; settings go in `sets`, as in sets={{'{setting}': ...}}"
+    return "" if key in _REQUESTS else nearest(key, [*known])
 
 
 def _taken(name: str, value: Any, hint: Any) -> Any:
@@ -239,7 +256,7 @@ def _kinds(hint: Any) -> Iterator[str]:
 
 def is_frame(value: Any) -> bool:
     """Whether it is a data frame, of whatever library."""
-    return any(hasattr(type(value), name) for name in ("__arrow_c_stream__", "columns"))
+    return hasattr(type(value), "columns")
 
 
 def _shown(value: Any) -> str:

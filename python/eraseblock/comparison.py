@@ -148,7 +148,7 @@ def experiments_of(
         raise _core.ConfigError(f"{source}: name trace files, or give tables of requests; not both at once")
     whole: dict[str, Any] = {**config, "workload": {"path": list(traces)}}
     if tables:
-        whole["workload"] = {"given": [workload_of(table)["given"] for table in tables]}
+        whole["workload"] = {"given": [_given(table, source) for table in tables]}
     else:
         once(traces, source)
     _refuse_both(whole, given, texts_of(sets))
@@ -164,6 +164,19 @@ def experiments_of(
         if (named := _at_option(error, source)) is not None:
             raise named from None
         raise
+
+
+def _given(table: Any, source: str) -> _core.Requests:
+    """The requests of a table."""
+    found = workload_of(table)
+    if "given" not in found:
+        keys = ", ".join(f"`{key}`" for key in found)
+        raise _core.ConfigError(
+            f"{source}: found keys of a workload ({keys}), expected trace files or tables of requests; "
+            "`run` takes such keys"
+        )
+    requests: _core.Requests = found["given"]
+    return requests
 
 
 def _gives_way(presets: str | Sequence[str]) -> bool:
@@ -204,7 +217,7 @@ def sweep_of(
     elif any(isinstance(one, str | Path) for one in several):
         whole["workload"] = {"path": [str(one) if isinstance(one, Path) else one for one in several]}
     else:
-        whole["workload"] = {"given": [workload_of(one)["given"] for one in several]}
+        whole["workload"] = {"given": [_given(one, "sweep") for one in several]}
     for key, value in given.items():
         *tables, name = key.split(".")
         table = whole

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from eraseblock import _core
 from eraseblock._core import Request
+from eraseblock.arguments import words_of_python
 from eraseblock.experiments import Experiment, resolve_mapping
 from eraseblock.results.record import RunRecord, Stats
 from eraseblock.results.units import bytes_of, nanoseconds_of
@@ -80,7 +81,8 @@ class Device:
         if "workload" in config:
             raise _core.ConfigError("workload: a device takes its requests from write, read, run and so on")
         self._experiment = _only(resolve_mapping({**config, "workload": {"given": ""}}, "<device>"))
-        self._core = _core.Device(self._experiment.text, verify, cache, None, self._experiment.scheme)
+        with words_of_python(()):
+            self._core = _core.Device(self._experiment.text, verify, cache, None, self._experiment.scheme)
 
     @property
     def clock(self) -> int:
@@ -159,7 +161,8 @@ class Device:
 
         config = {**self._experiment.config, "workload": workload_of(workload)}
         one = _only(resolve_mapping(config, "<workload>"))
-        return self._core.run(one.text, str(one.base), one.given)
+        with words_of_python(()):
+            return self._core.run(one.text, str(one.base), one.given)
 
     def advance(self, until: Time) -> None:
         """Let time pass until the clock says `until`, in ns or as a text such as `"1.5 ms"`.

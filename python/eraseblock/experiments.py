@@ -57,8 +57,8 @@ class Held:
     requests: dict[str, _core.Requests] = field(default_factory=dict)
     schemes: dict[str, Brought] = field(default_factory=dict)
 
-    def plain(self, value: Any) -> Any:
-        """The value as TOML has it: the engine's word for `None`, hashes of what is held."""
+    def plain(self, value: Any, key: str = "") -> Any:
+        """The value of a key as TOML has it: the engine's word for `None`, hashes of what is held."""
         if hasattr(value, "tolist"):
             # Numbers and arrays of NumPy.
             value = value.tolist()
@@ -82,13 +82,12 @@ class Held:
                 )
             return one.table
         if isinstance(value, Mapping):
-            return {key: self.plain(item) for key, item in value.items()}
+            return {name: self.plain(item, f"{key}.{name}".lstrip(".")) for name, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.plain(item) for item in value]
+            return [self.plain(item, key) for item in value]
         if isinstance(value, type):
-            raise _core.ConfigError(
-                f"found the class `{value.__name__}`, which is no scheme: derive it from `eb.Buffer`"
-            )
+            hint = ": derive a scheme from `eb.Buffer`" if key == "buffer.scheme" else ""
+            raise _core.ConfigError(f"{key}: found the class `{value.__name__}`, expected a value{hint}")
         return index(value) if is_whole(value) else value
 
     def bring(self, experiment: Experiment) -> Experiment:
@@ -296,7 +295,7 @@ def texts_of(sets: Sets, held: Held | None = None) -> list[str]:
     if not isinstance(sets, Mapping):
         return list(sets)
     held = held or Held()
-    return [f"{key}={_toml(key, held.plain(value))}" for key, value in sets.items()]
+    return [f"{key}={_toml(key, held.plain(value, key))}" for key, value in sets.items()]
 
 
 def _toml(key: str, value: Any) -> str:

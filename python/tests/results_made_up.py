@@ -23,12 +23,11 @@ def record(scheme: str, mean: float | None, **other: Any) -> dict[str, Any]:
             "over_provisioning": other.pop("spare", None),
         },
         "host": {"speedup": other.pop("speedup", 1.0)},
-        "workload": other.pop("workload", {"path": "made-up.spc"}),
     }
     programs = other.pop("programs", 100)
     return {
         "config": config,
-        "trace": {"name": "made-up.spc"},
+        "trace": {"name": "made-up.spc", "sha256": other.pop("sha256", "0")},
         "requests": {"submitted": 1000},
         "trusted": not other.get("reasons"),
         "reasons": [],

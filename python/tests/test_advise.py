@@ -78,18 +78,20 @@ def test_lifetime_follows_from_its_figures(trace: str) -> None:
 
 
 def test_lifetime_is_told_at_the_pace_of_the_replay(trace: str) -> None:
-    def told(speedup: float, before: str) -> tuple[float, float]:
+    def told(speedup: float, before: str, *more: str) -> tuple[float, float]:
         """Bytes a day, and years."""
-        found = eraseblock.advise(
-            trace, question="lifetime", device="hbm-2010", sets={"host.speedup": speedup}
-        )["answers"][0]
+        sets = [f"host.speedup={speedup}", *more]
+        [found] = eraseblock.advise(trace, question="lifetime", device="hbm-2010", sets=sets)["answers"]
         assert "under page mapping in the place of bast" in found["sentence"]
         parts = re.search(rf"; at {before} (.*) a day that is ([\d.]+) .*\.$", found["sentence"])
         assert parts is not None, found["sentence"]
-        return number_of(parts[1]) or 0, float(parts[2])
+        pace = number_of(parts[1])
+        assert pace is not None, parts[1]
+        return pace, float(parts[2])
 
     pace, life = told(1, "the trace's")
     half, longer = told(0.5, "0.5 times the trace's pace,")
+    assert told(0.5, "the trace's", "host.replay=closed") == (pace, life), "it has no pace there"
     assert half == pytest.approx(pace / 2, rel=0.01)
     assert longer == pytest.approx(2 * life, rel=0.01)
 

@@ -223,6 +223,9 @@ def test_overrides_may_be_texts_flags_and_tables() -> None:
     [
         ("run", "job", r"run\(\) got an unexpected keyword argument 'job'; did you mean `jobs`\?"),
         ("compare", "size", "'size'; did you mean `sizes`"),
+        ("compare", "buffer_size", "'buffer_size'; did you mean `sizes`"),
+        ("compare", "seed", r"'seed'; settings go in `sets`, as in sets=\{'seed': "),
+        ("compare", "path", r"'path'$"),
         ("compare", "fit", r"'fit'; it goes in `workload`, as in workload=\{'fit': \.\.\.\}"),
         ("run", "buffer_size", r"'buffer_size'; settings go in `sets`, as in sets=\{'buffer\.size': "),
     ],
@@ -238,6 +241,9 @@ def test_options_of_a_sweep_that_there_are_not_are_refused() -> None:
         eraseblock.sweep(SMALL["workload"], options=options)
 
 
+SCHEME = r"^buffer\.scheme: found the class `Path`, expected a value: derive a scheme from `eb\.Buffer`$"
+
+
 def test_a_class_that_is_no_scheme_is_refused() -> None:
-    with pytest.raises(eraseblock.ConfigError, match="the class `Path`, which is no scheme: derive it from"):
+    with pytest.raises(eraseblock.ConfigError, match=SCHEME):
         eraseblock.run({**SMALL, "buffer": {"scheme": Path}})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 import eraseblock as eb
@@ -114,6 +115,13 @@ def test_a_chart_needs_the_name_of_a_column() -> None:
         found.plot(3)
 
 
+def test_a_series_is_a_list() -> None:
+    names = polars.Series(["lru", "fab"])
+    table = {**TABLE, "address": [0]}
+    found = any_eb.compare(table, buffers=names, device="hbm-2010", sets="precondition.state=empty")
+    assert len(found) == 2
+
+
 def test_a_missing_argument_is_told_in_the_words_of_python() -> None:
     with pytest.raises(TypeError, match=r"run\(\) missing 1 required positional argument: 'source'"):
         any_eb.run()
@@ -150,6 +158,10 @@ def test_warnings_about_a_folder_point_to_the_call_too(tmp_path: Path) -> None:
         ),
         (
             lambda: eb.run({**DRIVE, "buffer": {"size": 0}}, workload=WORK),
+            'say how large it is, as with buffer.size = "4 MiB"',
+        ),
+        (
+            lambda: eb.Device({**DRIVE, "buffer": {"size": 0}}),
             'say how large it is, as with buffer.size = "4 MiB"',
         ),
         (lambda: eb.trace.info(__file__), "(format)"),

@@ -133,6 +133,19 @@ def test_a_sweep_is_drawn_along_the_number_that_differs(results: eb.Results) -> 
     assert "column" not in chart["encoding"]
 
 
+def test_what_is_no_amount_is_no_axis_and_units_are_told(results: eb.Results) -> None:
+    def volume(number: int, exported: str) -> eb.Record:
+        run = json.loads(json.dumps(results[0]))
+        run["config"]["workload"]["volumes"] = str(number)
+        run["config"]["ftl"]["exported"] = exported
+        return cast(eb.Record, run)
+
+    each = eb.Results([volume(number, "32 MiB") for number in range(3)]).plot().to_dict()
+    assert each["mark"]["type"] == "bar"
+    sizes = eb.Results([volume(0, f"{size} MiB") for size in (16, 32)]).plot().to_dict()
+    assert sizes["encoding"]["x"]["title"] == "ftl.exported (bytes)"
+
+
 def test_records_are_found_again(results: eb.Results, tmp_path: Path) -> None:
     eb.save_results(results, tmp_path / "out")
     again = eb.read_records(tmp_path / "out")

@@ -132,6 +132,19 @@ def test_a_misspelt_key_beside_a_path_is_no_column() -> None:
         eb.run(CONFIG, workload={"path": "trace.csv", "op": "w"})
 
 
+def test_a_table_may_have_any_further_column() -> None:
+    rows = len(COLUMNS["op"])
+    assert record_of({**COLUMNS, "path": ["a"] * rows, "generate": [0] * rows}) == record_of(COLUMNS)
+
+
+def test_keys_of_a_workload_are_no_trace() -> None:
+    work: Any = {"generate": {"kind": "uniform"}}
+    with pytest.raises(
+        eb.ConfigError, match=r"found keys of a workload \(`generate`\), expected trace files"
+    ):
+        eb.compare(work)
+
+
 def test_a_table_without_rows_is_refused() -> None:
     with pytest.raises(eb.InputError, match=r"^requests: there are no requests in it$"):
         eb.run(CONFIG, workload=polars.DataFrame(COLUMNS).clear())

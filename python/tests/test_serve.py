@@ -402,6 +402,16 @@ def test_a_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         _, err = process.communicate()
         assert process.returncode == 1
     assert err == f"eraseblock: there is no report: {report}: no such file or directory\n"
+    folder.mkdir()
+    trace = tmp_path / "day.ebt"
+    options = ("--report", str(report), "--record", str(trace))
+    with served(tmp_path / "drive.img", *options) as (process, _):
+        report.mkdir()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate()
+        assert process.returncode == 1
+    assert f"there is no report: {report}: is a folder" in err
+    assert f"requests are in {trace}" in out, "the rest is told all the same"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="files without a name are those of Linux")

@@ -118,7 +118,6 @@ def serve(
     named and differs from the one in the image is refused.
     """
     from eraseblock import _core, images, interrupts
-    from eraseblock.results.files import replace_file
 
     if not image.name or image.is_dir():
         raise _core.ConfigError(f"--image: found {str(image)!r}, expected the name of a file")
@@ -178,14 +177,23 @@ def serve(
         ended = _core.image_serve(str(image), options, prepare, ready)
         if ended is None:
             return
-        unwritten = None
-        if report is not None:
-            try:
-                replace_file(report, [f"{ended}\n".encode()])
-            except OSError as error:
-                # What has become of the drive is told with it.
-                unwritten = f"{report}: {(error.strerror or str(error)).lower()}"
+        # What has become of the drive is told with what has become of its report.
+        unwritten = None if report is None else _written(report, ended)
         _tell(json.loads(ended), record, unwritten)
+
+
+def _written(report: Path, ended: str) -> str | None:
+    """Write the report; says why it could not be."""
+    from eraseblock import _core
+    from eraseblock.results.files import replace_file
+
+    try:
+        replace_file(report, [f"{ended}\n".encode()])
+    except OSError as error:
+        return f"{report}: {(error.strerror or str(error)).lower()}"
+    except _core.InputError as error:
+        return str(error)
+    return None
 
 
 def _check_report(report: Path, others: dict[str, Path]) -> None:

@@ -1,7 +1,7 @@
 """Whether a difference between two designs can be trusted: by their seeds, and by the parts of the run.
 
-Seeds draw a generated workload anew, so that they alone decide there. A recorded one stays as it is, whatever
-they are: they draw the drive that it finds, so that the parts have to agree.
+Seeds that draw the workload anew (`workload.generate.seed`) decide alone. Others draw what is random inside
+the drive and leave the workload as it is, so that the parts have to agree.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def evidence(better: Design, worse: Design, column: Column) -> Evidence:
     if pairs is None:
         return by_parts or Evidence("unknown")
     by_seeds = _by_seeds([sign * (b - a) for a, b in pairs], wide=wide)
-    generated = "generate" in better.row.record["config"]["workload"]
-    if by_seeds.finding != "sure" or generated or by_parts is None or by_parts.finding == "sure":
+    drawn_anew = len({row.record["trace"].get("sha256") for row in better.rows}) > 1
+    if by_seeds.finding != "sure" or drawn_anew or by_parts is None or by_parts.finding == "sure":
         return by_seeds
     return replace(by_parts, how=f"{by_seeds.how}, but {by_parts.how}")
 

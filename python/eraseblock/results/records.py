@@ -12,8 +12,8 @@ from eraseblock.results.fleet import Totals, fleets_of
 from eraseblock.results.frame import Kind, frame
 from eraseblock.results.headline import COLUMNS, Column, column_named
 from eraseblock.results.record import Record, RunRecord
-from eraseblock.results.units import number_of, size
-from eraseblock.results.view import Row, rows_of
+from eraseblock.results.units import number_of, size, unit_of
+from eraseblock.results.view import DRIVE, Row, rows_of
 
 if TYPE_CHECKING:
     import altair
@@ -109,7 +109,8 @@ def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
     schemes = len({row.scheme_in_full for row in rows}) > 1
 
     def parts(row: Row) -> list[str]:
-        settings = [f"{key} = {value}" for key, value in row.settings.items() if key != axis]
+        further = [(key, value) for key, value in row.settings.items() if key != axis]
+        settings = [value if key == DRIVE else f"{key} = {value}" for key, value in further]
         return [part for part in (row.trace, row.ftl_in_full, *settings) if part]
 
     # What is the same everywhere tells nothing.
@@ -143,8 +144,9 @@ def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
         if axis is None:
             along = altair.X("along:Q", scale=altair.Scale(type="log", base=2), title="buffer (bytes)")
         else:
-            along = altair.X("along:Q", scale=altair.Scale(zero=False), title=axis)
-            tip.insert(1, altair.Tooltip("along:Q", title=axis))
+            heading = f"{axis}{unit_of(rows[0].settings[axis])}"
+            along = altair.X("along:Q", scale=altair.Scale(zero=False), title=heading)
+            tip.insert(1, altair.Tooltip("along:Q", title=heading))
         colour = altair.Color("design:N", sort=None, title=None, legend=full)
         height = altair.Y("figure:Q", title=title)
         drawn = data.mark_line(point=True).encode(x=along, y=height, color=colour, tooltip=tip)
@@ -159,8 +161,8 @@ def _axis(rows: Sequence[Row]) -> str | None:
 
     def is_axis(key: str) -> bool:
         values = [row.settings.get(key, "-") for row in rows]
-        named = key.rpartition(".")[2] != "seed"
-        return named and len({*values}) > 1 and all(number_of(value) is not None for value in values)
+        is_amount = key.rpartition(".")[2] not in ("seed", "volumes")
+        return is_amount and len({*values}) > 1 and all(number_of(value) is not None for value in values)
 
     if not rows or len({row.buffer_bytes for row in rows}) > 1:
         return None

@@ -66,6 +66,14 @@ def number_of(text: str) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
+def unit_of(text: str) -> str:
+    """In what [`number_of`] gives a value, as ` (bytes)` or ` (ns)`; empty for plain numbers."""
+    unit = text.partition(" ")[2]
+    if unit in _SIZES | _DECIMAL_SIZES:
+        return " (bytes)"
+    return " (ns)" if unit in dict(_TIMES) else ""
+
+
 def size(count: float | None) -> str:
     """Bytes as `16 MiB` or `1.5 GiB`."""
     if count is None:

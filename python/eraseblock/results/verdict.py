@@ -109,7 +109,8 @@ class _Race:
             figure = shown(best, self.column)
             return f"nothing clearly beats {other}: {named(best)}, {figure}, is ahead {told.how} only."
         if told.finding == "unknown":
-            return f"{self._take(reference)}; whether that would come again, one run does not tell."
+            who = "one run does not tell" if len(best.rows) < 2 else "seeds that change nothing do not tell"
+            return f"{self._take(reference)}; whether that would come again, {who}."
         ahead = f"ahead of {named(reference)} {told.how}"
         return f"{self._take(reference)}; {f'{ahead} only: {told.doubt}' if told.doubt else ahead}."
 

@@ -73,6 +73,13 @@ class Goals:
         asked = [said for limit, said in wishes if limit is not None]
         return " and ".join(said for said, one in zip(asked, design.excess, strict=True) if one > 0)
 
+    def distance(self, design: Design) -> float:
+        """How far a design that has run exceeds the budget, as a share of the limit that it exceeds most."""
+        budget = self.budget
+        limits = [(budget.ram, 1.0), (budget.spare, budget.spare or 1.0), (budget.lifetime, 1.0)]
+        scales = [scale for limit, scale in limits if limit is not None]
+        return max(one / scale for one, scale in zip(design.excess, scales, strict=True))
+
     def _excess(self, row: Row) -> list[float]:
         budget, found = self.budget, list[float]()
         if budget.ram is not None:

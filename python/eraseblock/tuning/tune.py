@@ -106,7 +106,7 @@ class Tuning:
         ran = [one for one in self.designs if one.refused is None]
         if not ran:
             return said
-        nearest = min(ran, key=lambda one: max(one.excess))
+        nearest = min(ran, key=self.goals.distance)
         return f"{said}; the nearest, {told(nearest)}, {self.goals.failing(nearest)}"
 
     def figures(self, design: Design) -> list[str]:

@@ -172,7 +172,7 @@ impl FittedWorkload {
                     TraceError::fit(format!(
                         "{} reads and writes {} logical blocks of {}, {} in all, but the drive has \
                          {places} of them ({}); choose a larger drive, or workload.fit = \"wrap\", \
-                         \"clip\" or \"scale\" (of compare, advise and tune: --fit)",
+                         \"clip\" or \"scale\" (of compare, advise, tune and trace convert: --fit)",
                         self.name(),
                         touched.len(),
                         size(block_bytes),
@@ -192,7 +192,7 @@ impl FittedWorkload {
         TraceError::fit(format!(
             "{} reaches up to {}{volumes}, but the drive exports {}; choose a larger drive, or say \
              how to fit it: workload.fit = \"wrap\", \"compact\", \"clip\", \"scale\" or \"remap\" \
-             (of compare, advise and tune: --fit)",
+             (of compare, advise, tune and trace convert: --fit)",
             self.name(),
             size(self.report.workload_bytes),
             size(self.report.drive_bytes)
@@ -269,7 +269,7 @@ impl FittedWorkload {
     fn too_long(&self, number: u64, request: &Request) -> TraceError {
         TraceError::fit(format!(
             "request {number} of {} has {}, but the drive exports {}; choose a larger drive, or \
-             workload.fit = \"clip\" (of compare, advise and tune: --fit)",
+             workload.fit = \"clip\" (of compare, advise, tune and trace convert: --fit)",
             self.name(),
             size(request.len),
             size(self.drive.exported_bytes)
