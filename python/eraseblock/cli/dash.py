@@ -32,7 +32,7 @@ def resolved(tokens: Sequence[str]) -> Iterator[list[str]]:
     What a command says goes to stderr where its trace goes to stdout.
 
     Raises:
-        ConfigError: two dashes for stdin, or stdin is a terminal.
+        ConfigError: two dashes for stdin, or stdin is a terminal or closed.
     """
     tokens = _dashed(tokens)
     if DASH not in tokens:
@@ -126,7 +126,8 @@ def _arguments(tokens: Sequence[str]) -> list[int]:
 def _keep(path: Path) -> None:
     """A trace is read more than once: what comes through stdin becomes a file."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise _core.ConfigError("-: stdin is a terminal; send a file to it, as in `eraseblock ... < x.spc`")
+        what = "closed" if sys.stdin is None else "a terminal"
+        raise _core.ConfigError(f"-: stdin is {what}; send a file to it, as in `eraseblock ... < x.spc`")
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
     if path.stat().st_size == 0:
