@@ -177,6 +177,19 @@ def test_designs_keep_to_the_budget_and_runs_are_found_again(
     assert record["response_ns"]["all"]["mean"] == best["response_ns.all.mean"]
 
 
+def test_a_lifetime_is_told_with_the_state_that_it_is_of(
+    trace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["tune", trace, "--device", "hbm-2010", "--choose", "buffer.size=[128KiB]"]
+    said = {}
+    for state in ("full", "empty"):
+        capsys.readouterr()
+        assert main([*words, "--set", f"precondition.state={state}"]) == 0
+        said[state] = " ".join(capsys.readouterr().out.split())
+    assert "on a drive that is full when it begins; eraseblock advise --question lifetime" in said["full"]
+    assert "when it begins" not in said["empty"]
+
+
 def test_what_no_design_keeps_to_is_told(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["tune", trace, "--device", "hbm-2010", "--set", "precondition.state=empty", "--ram", "64KiB"]
     words += [
@@ -243,7 +256,10 @@ def test_a_few_erases_are_doubted_as_advise_does() -> None:
         (["--lifetime", "1e9"], "expected terabytes above 0 and below 1,000,000,000"),
         (["--choose", "ftl.victim=greedy"], "--choose ftl.victim=greedy: write a key and its values"),
         (["--choose", "buffer.scheme=[lrv]"], "--choose buffer.scheme: "),
-        (["--choose", "ftl.victm=[greedy]"], "did you mean `ftl.victim`"),
+        (
+            ["--choose", "ftl.victm=[greedy]"],
+            "--choose ftl.victm=[greedy]: unknown key `ftl.victm`; did you mean `ftl.victim`?",
+        ),
         (["--set", "preset=nvme-tlc"], "--device hbm-2010 and --set preset=nvme-tlc both name the drive"),
         (["--first", "9", "--set", "workload.first=8"], "--first and --set workload.first=8 both set"),
         (["--endurance", "9", "--set", "nand.endurance=8"], "--endurance and --set nand.endurance=8 both"),

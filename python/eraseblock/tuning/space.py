@@ -13,10 +13,11 @@ from eraseblock import _core
 from eraseblock.advice.case import short_size
 from eraseblock.comparison import DEFAULT_BUFFERS
 from eraseblock.experiments import NULL, Config, resolve_mapping
-from eraseblock.names import check
+from eraseblock.names import check, nearest
 from eraseblock.overrides import keys_of, leaves_of
 from eraseblock.results import units
 from eraseblock.results.units import bytes_of
+from eraseblock.settings import keys
 
 # A value of a choice as it stands behind `--set KEY=`.
 Point = Mapping[str, str]
@@ -120,7 +121,7 @@ def chosen(texts: Sequence[str]) -> Space:
     """The choices that `KEY=[VALUE, ...]` name.
 
     Raises:
-        ConfigError: one of them is no list, or empty, or its key is there twice.
+        ConfigError: one of them is no list, or empty, or its key is unknown or there twice.
     """
     choices: dict[str, Sequence[str]] = {}
     for text in texts:
@@ -131,6 +132,9 @@ def chosen(texts: Sequence[str]) -> Space:
             raise _core.ConfigError(
                 f"--choose {text}: write a key and its values, as in ftl.victim=[greedy, cat]"
             )
+        # Options of a scheme or a mapping stand below its key.
+        if not any(key == known or key.startswith(f"{known}.") for known in keys()):
+            raise _core.ConfigError(f"--choose {text}: unknown key `{key}`{nearest(key, [*keys()])}")
         if key in choices:
             raise _core.ConfigError(f"--choose {text}: `{key}` is there twice")
         choices[key] = list(dict.fromkeys(values))
