@@ -169,13 +169,13 @@ def experiments_of(
 def _given(table: Any, source: str) -> _core.Requests:
     """The requests of a table."""
     found = workload_of(table)
-    if "given" not in found:
-        keys = ", ".join(f"`{key}`" for key in found)
+    requests = found.pop("given", None)
+    if found or not isinstance(requests, _core.Requests):
+        keys = ", ".join(f"`{key}`" for key in found) or "none"
         raise _core.ConfigError(
             f"{source}: found keys of a workload ({keys}), expected trace files or tables of requests; "
-            "`run` takes such keys"
+            "`run` takes requests and keys in one"
         )
-    requests: _core.Requests = found["given"]
     return requests
 
 

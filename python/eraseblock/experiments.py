@@ -86,7 +86,7 @@ class Held:
         if isinstance(value, list | tuple):
             return [self.plain(item, key) for item in value]
         if isinstance(value, type):
-            hint = ": derive a scheme from `eb.Buffer`" if key == "buffer.scheme" else ""
+            hint = ": derive a scheme from `eb.Buffer`" if key.endswith("buffer.scheme") else ""
             raise _core.ConfigError(f"{key}: found the class `{value.__name__}`, expected a value{hint}")
         return index(value) if is_whole(value) else value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import polars
@@ -143,6 +143,8 @@ def test_keys_of_a_workload_are_no_trace() -> None:
         eb.ConfigError, match=r"found keys of a workload \(`generate`\), expected trace files"
     ):
         eb.compare(work)
+    with pytest.raises(eb.ConfigError, match=r"found keys of a workload \(`first`\)"):
+        eb.compare(cast(Any, {"requests": COLUMNS, "first": 3}))
 
 
 def test_a_table_without_rows_is_refused() -> None:

@@ -190,6 +190,10 @@ def test_a_lifetime_is_told_with_the_state_that_it_is_of(
     assert "when it begins" not in said["empty"]
 
 
+def test_a_whole_table_may_be_chosen() -> None:
+    assert chosen(["host=[{speedup = 1}, {speedup = 2}]"]).designs == 2
+
+
 def test_what_no_design_keeps_to_is_told(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["tune", trace, "--device", "hbm-2010", "--set", "precondition.state=empty", "--ram", "64KiB"]
     words += [

@@ -123,11 +123,16 @@ def test_seeds_of_a_drive_do_not_stand_for_other_work() -> None:
     assert "with 3 of 3 seeds, but in 2 of 10 parts of the run only: a few bursts" in verdict(*runs)
     drawn = [{**run, "trace": {**run["trace"], "sha256": str(run["config"]["seed"])}} for run in runs]
     assert verdict(*drawn).endswith("ahead of `lru` with 3 of 3 seeds.")
+    # Two drawn workloads, one of them twice, are not three.
+    twice = [{**run, "trace": {**run["trace"], "sha256": str(run["config"]["seed"] // 2)}} for run in runs]
+    assert verdict(*twice) == verdict(*runs)
 
 
 def test_seeds_that_change_nothing_tell_nothing_without_parts() -> None:
     text = verdict(*seeds("lru", 10, 10, series=None), *seeds("fab", 5, 5, series=None))
     assert text.endswith("whether that would come again, seeds that change nothing do not tell.")
+    text = verdict(*seeds("lru", 10, 11, 12, series=None), *seeds("fab", 5, 5.1, series=None))
+    assert text.endswith("whether that would come again, runs with other seeds do not tell.")
 
 
 def test_the_next_is_told_with_what_it_is_behind_by() -> None:

@@ -1,7 +1,7 @@
 """Whether a difference between two designs can be trusted: by their seeds, and by the parts of the run.
 
-Seeds that draw the workload anew (`workload.generate.seed`) decide alone. Others draw what is random inside
-the drive and leave the workload as it is, so that the parts have to agree.
+Seeds that each draw the workload anew (`workload.generate.seed`) decide alone. Others draw what is random
+inside the drive and leave the workload as it is, so that the parts have to agree.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def evidence(better: Design, worse: Design, column: Column) -> Evidence:
     if pairs is None:
         return by_parts or Evidence("unknown")
     by_seeds = _by_seeds([sign * (b - a) for a, b in pairs], wide=wide)
-    drawn_anew = len({row.record["trace"].get("sha256") for row in better.rows}) > 1
+    drawn_anew = len({row.record["trace"].get("sha256") for row in better.rows}) == len(better.rows)
     if by_seeds.finding != "sure" or drawn_anew or by_parts is None or by_parts.finding == "sure":
         return by_seeds
     return replace(by_parts, how=f"{by_seeds.how}, but {by_parts.how}")

@@ -109,8 +109,7 @@ class _Race:
             figure = shown(best, self.column)
             return f"nothing clearly beats {other}: {named(best)}, {figure}, is ahead {told.how} only."
         if told.finding == "unknown":
-            who = "one run does not tell" if len(best.rows) < 2 else "seeds that change nothing do not tell"
-            return f"{self._take(reference)}; whether that would come again, {who}."
+            return f"{self._take(reference)}; whether that would come again, {_silent(best, reference)}."
         ahead = f"ahead of {named(reference)} {told.how}"
         return f"{self._take(reference)}; {f'{ahead} only: {told.doubt}' if told.doubt else ahead}."
 
@@ -138,6 +137,13 @@ class _Race:
 
     def _figure(self, design: Design) -> str:
         return f"{named(design)} ({shown(design, self.column)})"
+
+
+def _silent(one: Design, other: Design) -> str:
+    """Why runs do not tell whether they would come out so again."""
+    if len(one.rows) != len(other.rows):
+        return "runs with other seeds do not tell"
+    return "one run does not tell" if len(one.rows) < 2 else "seeds that change nothing do not tell"
 
 
 def _curve(contest: Contest, column: Column, ranked: Sequence[Design]) -> str:

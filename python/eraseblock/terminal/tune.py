@@ -13,7 +13,7 @@ from eraseblock.tuning.goals import spare_of, written_until_worn
 from eraseblock.tuning.tune import Tuning
 
 # States that hold what the trace never touches: `advise` asks for a drive that holds what it does.
-_OF_THE_WHOLE_DRIVE = ("full", "steady")
+_OF_THE_WHOLE_DRIVE = {"full", "steady"}
 _OTHER_TBW = (
     "TBW is by each run's write amplification, on a drive that is {state} when it begins; `eraseblock advise "
     "--question lifetime` lets the trace settle one of its own size, and may come to several times as much."
@@ -44,7 +44,8 @@ def print_tuning(console: Console, tuning: Tuning) -> None:
         table.add_row(*design.point.values(), *tuning.figures(design), spare, units.until_worn(written))
     console.print()
     console.print(table)
-    state = best[0].row.record["config"]["precondition"]["state"] if best[0].row else None
-    if state in _OF_THE_WHOLE_DRIVE:
-        console.print(styled(_OTHER_TBW.format(state=state)))
+    begins = [one.row.record["config"]["precondition"] for one in best if one.row is not None]
+    states = {str(one["state"]) for one in begins if not one.get("image")}
+    if told := sorted(states & _OF_THE_WHOLE_DRIVE):
+        console.print(styled(_OTHER_TBW.format(state=" or ".join(told))))
     console.print(Text(f"  {tuning.command(best[0])}", "dim"), soft_wrap=True)

@@ -132,8 +132,8 @@ def chosen(texts: Sequence[str]) -> Space:
             raise _core.ConfigError(
                 f"--choose {text}: write a key and its values, as in ftl.victim=[greedy, cat]"
             )
-        # Options of a scheme or a mapping stand below its key.
-        if not any(key == known or key.startswith(f"{known}.") for known in keys()):
+        # Options of a scheme or a mapping stand below its key; a table stands above its keys.
+        if not any(f"{key}.".startswith(f"{one}.") or one.startswith(f"{key}.") for one in keys()):
             raise _core.ConfigError(f"--choose {text}: unknown key `{key}`{nearest(key, [*keys()])}")
         if key in choices:
             raise _core.ConfigError(f"--choose {text}: `{key}` is there twice")

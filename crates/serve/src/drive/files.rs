@@ -82,7 +82,7 @@ impl Drive {
         let pages = Device::pages_for_host(config)?;
         let (image, new) = Image::create(path, config, &geometry, pages)?;
         Self::fill(image, config, &geometry, path)?;
-        new.publish()
+        new.publish().map_err(|source| Error::file(path, source))
     }
 
     fn fill(

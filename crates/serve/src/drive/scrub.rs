@@ -13,7 +13,8 @@ use super::Drive;
 use super::files::{HOW_LEFT, damaged, describe};
 use crate::error::Error;
 use crate::found::{self, Compare, Contents, Damage, Found};
-use crate::image::{Image, RECORD, State, new_file};
+use crate::image::unseen::new_file;
+use crate::image::{Image, RECORD, State};
 use crate::logical;
 use crate::store::check;
 
@@ -81,9 +82,9 @@ impl Drive {
         if !contents.damage.is_empty() {
             return Err(damaged(path, &describe(&contents.damage)));
         }
-        let (out, new) = new_file(to)?;
-        let bytes = u64::from(layout.page_bytes);
         let written = |source| Error::file(to, source);
+        let (out, new) = new_file(to).map_err(written)?;
+        let bytes = u64::from(layout.page_bytes);
         out.set_len(bytes * u64::from(layout.logical_pages)).map_err(written)?;
         let mut page = vec![0; layout.page_bytes as usize];
         let places = logical::places(&contents.media, layout.logical_pages);
@@ -97,7 +98,7 @@ impl Drive {
             out.write_all_at(&page, lpn * bytes).map_err(written)?;
         }
         out.sync_all().map_err(written)?;
-        new.publish()
+        new.publish().map_err(written)
     }
 }
 

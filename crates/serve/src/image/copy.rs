@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::{Image, new_file};
+use super::Image;
+use super::unseen::new_file;
 use crate::error::Error;
 
 /// Bytes that are copied at once where the file system shares none.
@@ -19,9 +20,10 @@ impl Image {
     /// # Errors
     /// The copy cannot be written.
     pub fn copy_to(&self, path: &Path) -> Result<bool, Error> {
-        let (copy, new) = new_file(path)?;
-        let shared = self.fill_copy(&copy).map_err(|source| Error::file(path, source))?;
-        new.publish()?;
+        let failed = |source| Error::file(path, source);
+        let (copy, new) = new_file(path).map_err(failed)?;
+        let shared = self.fill_copy(&copy).map_err(failed)?;
+        new.publish().map_err(failed)?;
         Ok(shared)
     }
 

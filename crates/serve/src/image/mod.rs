@@ -11,13 +11,13 @@ mod disk;
 mod layout;
 pub mod record;
 mod state;
+pub mod unseen;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -25,8 +25,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_core::device::{Device, DeviceError};
 use eraseblock_core::nand::Geometry;
 use eraseblock_core::support::ids::{BlockId, Ppn};
-use rustix::fs::{AtFlags, CWD, FlockOperation, flock, linkat};
-use tempfile::TempPath;
+use rustix::fs::{FlockOperation, flock};
 
 use checkpoint::{HEAD, Head, PERIODS, Recorded};
 use disk::Disk;
@@ -36,6 +35,7 @@ pub use layout::{Layout, RECORD};
 use record::{Bounds, Page};
 use state::STATE_BYTES;
 pub use state::State;
+use unseen::{New, new_file};
 
 use crate::error::Error;
 
@@ -53,90 +53,6 @@ pub enum Starved {
 pub struct Image {
     disk: Disk,
     layout: Layout,
-}
-
-/// A file that is being made: nobody else sees it, and it is gone without [`Self::publish`].
-#[derive(Debug)]
-pub struct New {
-    file: Unseen,
-    path: PathBuf,
-}
-
-#[derive(Debug)]
-enum Unseen {
-    /// It has no name at all: whatever ends the process leaves nothing of it.
-    Nameless(File),
-    /// Where the host has no such files.
-    Hidden(TempPath),
-}
-
-impl New {
-    /// The file, which is on the host's disk, gets its name.
-    ///
-    /// # Errors
-    /// There is such a file by now, or the folder cannot be written.
-    pub fn publish(self) -> Result<(), Error> {
-        let Self { file, path } = self;
-        let named = match file {
-            Unseen::Nameless(file) => {
-                let handle = format!("{HANDLES}/{}", file.as_raw_fd());
-                linkat(CWD, handle, CWD, &path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
-            }
-            Unseen::Hidden(file) => file.persist_noclobber(&path).map_err(|why| why.error),
-        };
-        named.map_err(|why| Error::file(&path, why))?;
-        let folder = File::open(folder_of(&path)).and_then(|folder| folder.sync_all());
-        folder.map_err(|why| Error::file(&path, why))
-    }
-}
-
-/// Open files of this process by number: the only way to a file that has no name.
-const HANDLES: &str = "/proc/self/fd";
-
-/// A new file that nobody else sees while it is not whole. There must be none at `path`.
-///
-/// # Errors
-/// There is one, or the folder cannot be written.
-pub fn new_file(path: &Path) -> Result<(File, New), Error> {
-    let failed = |source| Error::file(path, source);
-    if path.symlink_metadata().is_ok() {
-        return Err(failed(rustix::io::Errno::EXIST.into()));
-    }
-    if let Some(file) = nameless_in(folder_of(path)) {
-        let held = file.try_clone().map_err(failed)?;
-        return Ok((file, New { file: Unseen::Nameless(held), path: path.to_owned() }));
-    }
-    hidden_file(path)
-}
-
-fn hidden_file(path: &Path) -> Result<(File, New), Error> {
-    let failed = |source| Error::file(path, source);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = tempfile::Builder::new()
-        .prefix(&format!(".{name}.new-"))
-        .tempfile_in(folder_of(path))
-        // Its error names the file for the time being.
-        .map_err(|why| failed(why.raw_os_error().map_or(why, io::Error::from_raw_os_error)))?;
-    let (file, name) = file.into_parts();
-    Ok((file, New { file: Unseen::Hidden(name), path: path.to_owned() }))
-}
-
-/// A file without a name, if the folder's file system has such, and it could be given one.
-#[cfg(target_os = "linux")]
-fn nameless_in(folder: &Path) -> Option<File> {
-    use rustix::fs::{Mode, OFlags, open};
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let is_reachable = Path::new(HANDLES).is_dir();
-    is_reachable.then(|| open(folder, flags, Mode::RUSR | Mode::WUSR).ok())?.map(File::from)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn nameless_in(_: &Path) -> Option<File> {
-    None
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// What is kept of a block.
@@ -199,7 +115,7 @@ impl Image {
             config_sum: crc32fast::hash(&text),
         };
         let failed = |source| Error::file(path, source);
-        let (file, new) = new_file(path)?;
+        let (file, new) = new_file(path).map_err(failed)?;
         lock(&file, path, true)?;
         let fill = || {
             file.set_len(layout.size())?;
@@ -510,36 +426,4 @@ fn lock(file: &File, path: &Path, write: bool) -> Result<(), Error> {
         }
     }
     Err(Error::Locked(path.to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::io::Write as _;
-
-    use super::*;
-
-    /// With and without a name of its own until then.
-    #[test]
-    fn a_new_file_is_seen_when_it_is_whole_and_replaces_nothing() {
-        for make in [new_file, hidden_file] {
-            let folder = tempfile::tempdir().unwrap();
-            let [whole, taken, dropped] =
-                ["whole", "taken", "dropped"].map(|name| folder.path().join(name));
-            let (mut file, new) = make(&whole).unwrap();
-            file.write_all(b"all of it").unwrap();
-            assert!(!whole.exists());
-            new.publish().unwrap();
-            assert_eq!(fs::read(&whole).unwrap(), b"all of it");
-
-            let (_, new) = make(&taken).unwrap();
-            fs::write(&taken, "another's").unwrap();
-            assert!(new.publish().is_err());
-            assert_eq!(fs::read(&taken).unwrap(), b"another's");
-
-            drop(make(&dropped).unwrap());
-            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-            assert!(make(&folder.path().join("none/image")).is_err());
-        }
-    }
 }

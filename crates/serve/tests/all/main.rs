@@ -12,3 +12,4 @@ mod glance;
 mod mutations;
 mod power_cuts;
 mod record;
+mod unseen;
