@@ -178,7 +178,8 @@ def chromium() -> Iterator[webdriver.Chrome]:
     # Few tests need it, and its library takes long to import.
     from time_report import open_browser
 
-    driver = open_browser()
+    # Pages are open for a second: to optimise their scripts takes longer than it saves.
+    driver = open_browser("--js-flags=--no-opt --no-maglev")
     busy = "if (location.search !== '?idle') window.requestIdleCallback = () => 0"
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": busy})
     try:

@@ -27,8 +27,8 @@ DRIVER = shutil.which("chromedriver")
 PATIENCE_S = 120
 
 
-def open_browser() -> webdriver.Chrome:
-    """A headless Chromium that gets at nothing but this machine, and keeps its log."""
+def open_browser(*further: str) -> webdriver.Chrome:
+    """A headless Chromium that gets at nothing but this machine, and keeps its log; with further options."""
     options = webdriver.ChromeOptions()
     options.binary_location = str(CHROMIUM)
     for argument in (
@@ -38,6 +38,7 @@ def open_browser() -> webdriver.Chrome:
         "--disable-dev-shm-usage",
         "--window-size=1400,1000",
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        *further,
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

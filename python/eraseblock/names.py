@@ -31,7 +31,12 @@ def registry() -> Registry:
 
 def known(kind: str) -> list[str]:
     """Names of one kind, in the registry's order."""
-    return [str(entry["name"]) for entry in registry()[kind]]
+    return list(_names_by_kind()[kind])
+
+
+@cache
+def _names_by_kind() -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(str(entry["name"]) for entry in entries) for kind, entries in registry().items()}
 
 
 def check(names: str | Iterable[str], kind: str, option: str) -> list[str]:
