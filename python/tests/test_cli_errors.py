@@ -83,6 +83,8 @@ def test_a_file_that_is_no_text(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_misspelt_trace(cli: Cli, trace: Path) -> None:
     assert_one_line(cli("compare", "smal.spc", *SMALL_SETS), 2, "smal.spc", "no such file", trace.name)
+    # Nor is anything said of schemes that would have been left out.
+    assert_one_line(cli("compare", "smal.spc", "--device", "nvme-tlc"), 2, "smal.spc", "no such file")
     assert_one_line(cli("trace", "info", "smal.spc"), 2, "smal.spc", "no such file", trace.name)
 
 

@@ -387,9 +387,12 @@ fn power_is_cut_by_order_and_comes_back() {
         for page in 0..asked {
             client.ask((WRITE, 0), page * 4096, 4096, &[7; 4096]).unwrap();
         }
-        ordered(&path, r#"{"order": "power-cut"}"#);
+        let cut = ordered(&path, r#"{"order": "power-cut"}"#)["done"].take();
         let answers: Vec<u32> = (0..asked).map(|_| client.answer().unwrap().1).collect();
         assert!(answers.iter().all(|&errno| errno == 0 || errno == 5), "{answers:?}");
+        let failed = answers.iter().filter(|&&errno| errno == 5).count();
+        assert_eq!(cut["unanswered"], failed, "{cut}");
+        assert_eq!(cut["saved"], false, "{cut}");
         assert!(ordered(&path, r#"{"order": "power"}"#)["error"].is_string());
         assert!(ordered(&path, "nonsense")["error"].is_string());
         assert!(server.end().success());

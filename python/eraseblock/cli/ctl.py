@@ -60,11 +60,18 @@ def ctl(socket: Path, order: str, file: Path | None = None, /, *, as_json: AsJso
     elif order == "stats":
         sys.stdout.write(_summary(found))
     elif order == "power-cut":
-        sys.stdout.write(
-            f"power was cut; {found['pages']} pages were found, {found['torn']} cannot be read\n"
-        )
+        sys.stdout.write(_cut(found))
     elif order == "snapshot":
         sys.stdout.write(f"{file}: a copy of the drive\n")
+
+
+def _cut(found: dict[str, Any]) -> str:
+    """What a power cut has cost."""
+    return (
+        f"power was cut: {found['unanswered']} requests were under way and failed; "
+        f"{found['in_ram']} pages were in RAM alone and are {'saved' if found['saved'] else 'lost'}; "
+        f"{found['pages']} pages were found on flash, {found['torn']} cannot be read\n"
+    )
 
 
 def _ask(socket: Path, asked: dict[str, str]) -> dict[str, Any]:

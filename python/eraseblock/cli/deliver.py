@@ -56,8 +56,10 @@ def deliver(
         failures += done.failed_readings
         # Names cost a look at all configurations, which nobody needs where all went well.
         names = _names([*done.outcomes, *done.failed_readings]) if refusals or failures else {}
+        # Where every run fails there is nothing that one was left out of.
+        none_ran = failures and not (done.records or done.handed_in or refusals)
         missing = [
-            *as_missing(left_out or {}),
+            *as_missing({} if none_ran else left_out or {}),
             *_missing(refusals, names, refused=True),
             *_missing(failures, names, refused=False),
         ]

@@ -222,13 +222,17 @@ impl Drive {
                     .to_owned(),
             );
         }
-        let buffer = &self.device.config().buffer;
-        let saves = buffer.battery || buffer.power_loss == PowerLoss::Capacitor;
-        let why = self.failed.as_ref().filter(|_| saves)?;
+        let why = self.failed.as_ref().filter(|_| self.saves_ram())?;
         Some(format!(
             "the drive has failed and could not store what its RAM holds: {why}; end the server \
              when all that is needed has been read"
         ))
+    }
+
+    /// Whether a battery or a capacitor saves what RAM holds when power fails.
+    pub fn saves_ram(&self) -> bool {
+        let buffer = &self.device.config().buffer;
+        buffer.battery || buffer.power_loss == PowerLoss::Capacitor
     }
 
     /// Power fails, and comes back: what is under way will not be answered, and what was not stored

@@ -92,10 +92,20 @@ impl Server {
         if let Some(why) = self.work.drive.refuses_power_cut() {
             return Err(why);
         }
+        let drive = &self.work.drive;
+        let (unanswered, in_ram, saved) =
+            (drive.under_way(), drive.glance().buffer.unstored, drive.saves_ram());
         let cut = self.work.cut_power(&self.path, &mut self.answers);
         self.tell();
         match cut {
-            Ok(found) => Ok(json!({"pages": found.readable, "torn": found.torn}).to_string()),
+            Ok(found) => Ok(json!({
+                "pages": found.readable,
+                "torn": found.torn,
+                "unanswered": unanswered,
+                "in_ram": in_ram,
+                "saved": saved,
+            })
+            .to_string()),
             Err(why) => {
                 let said = why.to_string();
                 self.broken = Some(why);
