@@ -79,6 +79,8 @@ class Comparison:
         """One experiment for each trace, FTL, buffer size and scheme, the last varying fastest."""
         if not self.traces:
             raise _core.ConfigError("compare needs at least one trace")
+        if "path" in self.workload:
+            raise _core.ConfigError("workload: found `path`, but the traces are named already; leave it out")
         sets = texts_of(self.sets)
         presets = check(self.device, "devices", "--device")
         given = {f"workload.{key}": value for key, value in self.workload.items() if value is not None}

@@ -63,14 +63,21 @@ class Device:
             cache: start from a filled drive that another call has kept on disk, and keep one there that
                 took long to fill.
             keys: further tables of an experiment (docs/experiments.md), such as `host={"replay": "untimed"}`
-                or `precondition={"state": "full"}`.
+                or `precondition={"state": "full"}`; where `device` has the same table, their keys displace
+                its.
 
         Raises:
             ConfigError: a wrong key or value.
             InputError: a drive that cannot be built, or that has to know its requests beforehand.
         """
-        config: dict[str, Any] = {"name": "device", **keys}
+        config: dict[str, Any] = {"name": "device"}
         config |= dict(device) if isinstance(device, Mapping) else {"preset": str(device)}
+        for name, value in keys.items():
+            before = config.get(name)
+            if isinstance(before, Mapping) and isinstance(value, Mapping):
+                config[name] = {**before, **value}
+            else:
+                config[name] = value
         if buffer is not None:
             config["buffer"] = {**config.get("buffer", {}), "scheme": buffer}
         if buffer_size is not None:

@@ -75,7 +75,7 @@ class Held:
                     f"buffer: two schemes are called `{one.table['kind']}`, and no record would "
                     "tell them apart; give each a `name` of its own"
                 )
-            if not known.is_alike(one):
+            if not all(other.is_alike(one) for other in self.schemes.values() if other.looks_like(one)):
                 raise _core.ConfigError(
                     f"buffer: two objects of `{one.table['kind']}` differ in attributes that no record "
                     "tells; set what differs as numbers, texts or truth values without `_` before their names"

@@ -147,6 +147,13 @@ class Brought:
         methods["reason"] = scheme.reason
         return methods
 
+    def looks_like(self, other: Brought) -> bool:
+        """Whether tables would show the same of both."""
+        return type(self.pattern) is type(other.pattern) and {**self.table, "python": ""} == {
+            **other.table,
+            "python": "",
+        }
+
     def is_alike(self, other: Brought) -> bool:
         """Whether the objects are equal in all of their attributes, those that no record tells as well."""
         one, two = vars(self.pattern), vars(other.pattern)
@@ -207,7 +214,8 @@ def brought(scheme: Scheme) -> Brought:
         if key in options:
             raise _core.ConfigError(f"buffer: {kind.__name__} has an option `{key}`, a name that is taken")
     files = {_name_of(one): found for one in _classes(kind) if (found := _file_hash(one)) is not None}
-    return Brought({"kind": name, "python": _source_hash(kind), **options}, pattern, files)
+    hidden = {key: value for key, value in vars(pattern).items() if key not in options}
+    return Brought({"kind": name, "python": _source_hash(kind, hidden), **options}, pattern, files)
 
 
 def _plain(value: Any) -> Any:
@@ -234,9 +242,14 @@ def _attributes(scheme: Buffer) -> dict[str, Any]:
     return {**found, **vars(scheme)}
 
 
-def _source_hash(kind: type[Buffer]) -> str:
-    """What the scheme is written in: the files of its classes, or their code where there is no file."""
+def _source_hash(kind: type[Buffer], hidden: dict[str, Any]) -> str:
+    """What the scheme is: the files of its classes, or their code where there is no file; and `hidden`.
+
+    That is what the object holds beside its options: numbers, texts, lists, tables and arrays count.
+    """
     digest = hashlib.sha256()
+    if hidden:
+        _add(digest.update, hidden, set())
     for one in _classes(kind):
         digest.update(one.__qualname__.encode())
         source = _source_of(one)
@@ -302,6 +315,9 @@ def _add(update: Callable[[bytes], None], value: Any, seen: set[int]) -> None:
             _add(update, item, seen)
     elif isinstance(value, set | frozenset):
         update(repr(sorted(map(repr, value))).encode())
+    elif (numpy := sys.modules.get("numpy")) is not None and isinstance(value, numpy.ndarray):
+        update(f"{value.dtype} {value.shape}".encode())
+        _add(update, value.tolist(), seen)
 
 
 def _inside(cell: types.CellType) -> Any:

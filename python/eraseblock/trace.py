@@ -108,7 +108,7 @@ def generate(
     """Write the trace of a generator, or of a stand-in for a published workload.
 
     Args:
-        kind: the generator or stand-in; `eb.registry()["generators"]` and `["stand_ins"]` have their names.
+        kind: the generator or stand-in; `eb.registry()["generators"]` and `["stand-ins"]` have their names.
         out: the file; its name says the format and whether it is packed.
         requests: how many.
         seed: another one gives other requests of the same kind.

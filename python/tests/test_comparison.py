@@ -188,3 +188,8 @@ def test_an_option_of_a_scheme_is_told_where_it_can_be_set() -> None:
         ["trace.spc"], "lru", sets=["ftl.mapping=bast", "ftl.mapping.log_blocks=9"]
     ).experiments()
     assert one.config["ftl"]["mapping"]["log_blocks"] == 9
+
+
+def test_a_path_among_the_keys_of_a_workload_is_refused() -> None:
+    with pytest.raises(ConfigError, match="workload: found `path`, but the traces are named"):
+        Comparison(["x.spc"], workload={"path": "y.spc"}).experiments()

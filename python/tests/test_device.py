@@ -35,6 +35,12 @@ def put(device: eb.Device, one: One) -> eb.Request:
             return request
 
 
+def test_keys_that_are_named_displace_those_of_the_table() -> None:
+    table = {**DRIVE, "host": {"replay": "closed", "max_outstanding": 4}}
+    host = eb.Device(table, host={"replay": "untimed"}).config["host"]
+    assert (host["replay"], host["max_outstanding"]) == ("untimed", 4)
+
+
 def drives() -> Iterable[dict[str, Any]]:
     for ftl in ("page", "bast", "fast", "dftl"):
         for buffer in ("none", "lru", "bplru", "hbm"):

@@ -164,6 +164,16 @@ def test_objects_that_no_record_tells_apart_are_refused(one: dict[str, Any], oth
         configured(same, same)
 
 
+def test_what_objects_hold_beside_their_options_is_in_their_hash() -> None:
+    numpy = pytest.importorskip("numpy")
+    values = ([8], [16], (8,), {"a": [1]}, {"a": [2]}, numpy.arange(3), numpy.arange(4))
+    found = [configured(Held(window=value))[0]["python"] for value in values]
+    assert len({*found}) == len(values)
+    assert found == [configured(Held(window=value))[0]["python"] for value in values]
+    # Options are in the record themselves.
+    assert configured(Held(window=8))[0]["python"] == configured(Held(window=9))[0]["python"]
+
+
 def test_objects_are_not_held_against_one_another_by_equality() -> None:
     # Arrays have no truth value, and `==` may leave out what records tell.
     numpy = pytest.importorskip("numpy")

@@ -189,3 +189,9 @@ def test_a_dash_without_a_trace_behind_it_is_told(process: Cli) -> None:
 def test_a_drive_that_outlived_its_run_is_not_one_without_a_figure() -> None:
     lifetime = column_named("lifetime", "--columns")
     assert (lifetime.show(None), lifetime.show(0), lifetime.show(1 << 20)) == ("not reached", "0 B", "1 MiB")
+
+
+def test_the_head_names_the_fewest_and_the_most_requests() -> None:
+    few = record("none", 5, requests={"submitted": 300, "completed": 300})
+    assert "made-up.spc · 300 to 1,000 requests" in printed(few, record("lru", 10))[0]
+    assert "made-up.spc · 1,000 requests" in printed(record("lru", 10), record("fab", 9))[0]

@@ -126,6 +126,8 @@ def test_a_file_is_replaced_only_by_force(cli: Cli, trace: Path, tmp_path: Path)
         (["a.spc", "none/b.ebt"], ["none/b.ebt", "no such folder"]),
         (["a.spc", "b.ebt", "--to", "ebd"], ["`ebd`", "`ebt`"]),
         (["a.spc", "b.ebt", "--fit", "scale"], ["--capacity"]),
+        (["a.spc", "b.ebt", "--page-size", "4KiB"], ["--page-size: ", "(--capacity)"]),
+        (["a.spc", "b.ebt", "--block-size", "256KiB"], ["--block-size: ", "(--capacity)"]),
         (["a.spc", "b.ebt", "--capacity", "9"], ["--capacity", "no unit"]),
         (["a.spc", "b.ebt", "--capacity", "64KiB"], ["drive exports", "64.00 KiB"]),
         (["a.spc", "b.ebt", "--from", "5"], ["--from", "no unit"]),

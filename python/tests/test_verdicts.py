@@ -178,6 +178,64 @@ def test_a_figure_that_no_run_has_is_no_matter_of_trust() -> None:
     assert "no verdict, as all runs that are to be trusted knew the future" in ahead.verdicts[0].text
 
 
+def worn(scheme: str, mean: float, served: int, **other: Any) -> dict[str, Any]:
+    """A drive that reached the end of its life after so many of 1,000 requests."""
+    ended = {
+        "requests": {"submitted": served, "completed": served},
+        "end_of_life": {"host_bytes": served << 12},
+    }
+    return record(scheme, mean, **ended, **other)
+
+
+def test_a_drive_that_wears_out_on_the_way_wins_nothing() -> None:
+    whole = {"requests": {"submitted": 1000, "completed": 1000}}
+    text = verdict(record("lru", 10, **whole), worn("none", 1, 300), record("fab", 8, **whole))
+    assert "take `fab`: 8 ms, 20 % below `lru` (10 ms);" in text
+    assert text.endswith("Worn out before others had served as much, and left out: `none`.")
+    text = verdict(worn("lru", 1, 300), record("fab", 8, **whole))
+    assert "`lru` wore out on the way, so it is no measure." in text
+    # Where all are worn out, the one that served most is not cut short.
+    text = verdict(worn("lru", 1, 300), worn("fab", 8, 900))
+    assert "take `fab`: 8 ms; `lru` wore out" in text
+
+
+def test_a_drive_without_an_end_lives_longest() -> None:
+    column, whole = column_named("lifetime", "--sort"), {"requests": {"submitted": 1000, "completed": 1000}}
+
+    def said(*records: dict[str, Any]) -> str:
+        [found] = conclusions_of(rows(*records), column)
+        return found.verdicts[0].text
+
+    text = said(worn("none", 1, 300), record("lru", 10, **whole), record("fab", 9, **whole))
+    assert text == "4 MiB: take `lru` or `fab`: outlived the run; worn out: `none` 1.17 MiB."
+    assert "take `fab`: 3.52 MiB" in said(worn("lru", 1, 300), worn("fab", 1, 900))
+    assert "no run has this figure" in said(record("lru", 10, **whole), record("fab", 9, **whole))
+
+
+def test_a_figure_that_the_measure_lacks_is_no_matter_of_trust() -> None:
+    column = column_named("controller-memory", "--sort")
+    [found] = conclusions_of(rows(record("lru", 10), record("hbm", 9, buffer_paper_bytes=1000)), column)
+    assert "`lru` has no such figure, so it is no measure." in found.verdicts[0].text
+
+
+def test_designs_that_lack_a_setting_of_others_are_told_apart() -> None:
+    policies = ({"kind": "random"}, {"kind": "d-choices", "d": 2}, {"kind": "d-choices", "d": 30})
+    means = (10, 8, 6)
+    runs = [record("lru", mean, victim=policy) for mean, policy in zip(means, policies, strict=True)]
+    text = verdict(*runs)
+    assert text.startswith("4 MiB: take `ftl.victim.kind d-choices, ftl.victim.d 30`: 6 ms, 40 % below")
+    text = verdict(record("lru", 10, spare=None), record("lru", 8, victim={"kind": "cat"}))
+    assert "`ftl.victim null`" in text
+
+
+def test_seeds_are_paired_by_what_they_are() -> None:
+    lru, fab = seeds("lru", 10, 11, 20), seeds("fab", 9, 10, 19)
+    assert verdict(*lru, *fab) == verdict(*lru, *reversed(fab))
+    # Other seeds say nothing of one another.
+    text = verdict(*lru[:2], *fab[1:])
+    assert "seeds" not in text
+
+
 def test_who_knew_the_future_wins_nothing() -> None:
     assert "take `fab`" in verdict(record("lru", 10), record("fab", 8), record("opt", 2, offline=True))
 

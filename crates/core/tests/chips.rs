@@ -607,6 +607,33 @@ fn chips_are_settled_from_the_configuration() {
     assert_eq!((chip.read_ns(0), chip.is_typed()), (READ, false));
 }
 
+/// Each of these decides something beside the others.
+#[test]
+fn settings_with_an_effect_are_not_said_to_have_none() {
+    let idle = |over: Value, key: &str| {
+        let device = Device::new(&support::config(&over), Options::default()).unwrap();
+        device.idle_settings().iter().any(|idle| idle.key == key)
+    };
+    // A map on flash lies in blocks of its own, so that there is more than one place to choose from.
+    let gathering = |mapping: &str| json!({"ftl": {"mapping": mapping, "victim": "locality-gathering", "exported": "64 KiB"}});
+    assert!(idle(gathering("page"), "ftl.victim"));
+    assert!(!idle(gathering("dftl"), "ftl.victim"));
+    // What waits for its request leaves program units part-filled, time or no time.
+    let untimed = |pages: u32, scheme: &str| {
+        json!({
+            "nand": {"pages_per_program": pages},
+            "ftl": {"exported": "64 KiB"},
+            "buffer": {"size": "16 KiB", "scheme": scheme},
+            "host": {"replay": "untimed"},
+        })
+    };
+    assert!(idle(untimed(1, "lru"), "buffer.write_back"));
+    assert!(!idle(untimed(4, "lru"), "buffer.write_back"));
+    // It weighs schemes by what they would take.
+    assert!(idle(untimed(1, "lru"), "nand.timing"));
+    assert!(!idle(untimed(1, "ensemble"), "nand.timing"));
+}
+
 /// What has no effect is named; what has one is not.
 #[test]
 fn settings_without_effect_are_warned_of() {

@@ -155,6 +155,17 @@ fn a_page_in_an_open_program_unit_is_not_stored() {
 
 /// Keeping what the flash holds to compare reads with changes nothing: chips that program four
 /// pages at once.
+/// Not even where all came at the same time.
+#[test]
+fn what_leaves_for_the_warm_up_is_not_measured() {
+    let together: Vec<_> = (0..12).map(|page| (0, Op::Write, page, 1)).collect();
+    let report = run(&json!("lru"), &json!({"host": {"warm_up": 8}}), &together);
+    // Four pages fit: from the fifth write on each drives one out.
+    assert_eq!(flushed(&report).unwrap().count, 4);
+    let report = run(&json!("lru"), &json!({}), &together);
+    assert_eq!(flushed(&report).unwrap().count, 8);
+}
+
 #[test]
 fn checking_reads_changes_no_time() {
     let config = support::config(&json!({

@@ -136,7 +136,8 @@ impl Header {
             return Err(Errno::Invalid);
         }
         if offset.checked_add(length).is_none_or(|end| end > export.size) {
-            return Err(if is_write { Errno::NoSpace } else { Errno::Invalid });
+            let stores = is_write || matches!(asked, Command::WriteZeroes { .. });
+            return Err(if stores { Errno::NoSpace } else { Errno::Invalid });
         }
         if asked == Command::Read && length > u64::from(export.sizes.most) {
             return Err(if style == Style::Simple { Errno::Invalid } else { Errno::Overflow });

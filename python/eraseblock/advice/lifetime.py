@@ -7,6 +7,7 @@ from eraseblock.advice.case import Case
 from eraseblock.advice.small import cut_down, doubts_here
 from eraseblock.results import units
 from eraseblock.results.units import bytes_of
+from eraseblock.results.view import Row
 
 ABOUT = "How long does the drive live, in terabytes written (TBW)?"
 # Where neither the drive nor the caller says how often a block can be erased: usual for TLC flash.
@@ -14,12 +15,15 @@ ENDURANCE = 3000
 # Shares of spare flash that drives are sold with; those near the drive's own are left out.
 _USUAL, _NEAR = (0.07, 0.15, 0.28), 0.02
 _DAY_NS = 86_400 * 10**9
+# From so many times the bytes on, that whole pages are written is told.
+_WHOLE = 1.01
 
 
 def ask(case: Case) -> Answer:
     """Write amplification in steady state, with the drive's spare flash and others, into bytes of the host.
 
-    TBW = bytes of flash x erases that a block endures / write amplification, as if wear were even.
+    TBW = bytes of flash x erases that a block endures / write amplification, as if wear were even. Like write
+    amplification it counts whole pages, also where the host writes parts of them.
     """
     drive = cut_down(case)
     config = case.config()
@@ -66,13 +70,13 @@ def ask(case: Case) -> Answer:
     sentence = (
         f"Lifetime: {units.sold_size(tbw)} written ({units.sold_size(flash)} of flash x "
         f"{endurance:,} erase{'' if endurance == 1 else 's'}{whose} / write amplification "
-        f"{units.ratio(own.figure('waf'))}{under}, as if wear were even){_years(case, tbw)}."
+        f"{units.ratio(own.figure('waf'))}{under}, as if wear were even){_years(case, own, tbw)}."
     )
     result = {"tbw_bytes": tbw, "waf": own.figure("waf"), "endurance": endurance, "flash_bytes": flash}
     return Answer("lifetime", sentence, doubts_here(case, [own]), table, picture, (command,), result)
 
 
-def _years(case: Case, tbw: float) -> str:
+def _years(case: Case, run: Row, tbw: float) -> str:
     """How long that is at the pace of the trace, as it is replayed."""
     info = case.profile()
     host = case.config()["host"]
@@ -81,6 +85,12 @@ def _years(case: Case, tbw: float) -> str:
     span = info["profile"]["arrivals"]["duration_ns"] / speedup
     if not span or not info["write_bytes"]:
         return ""
-    pace = units.size(info["write_bytes"] * _DAY_NS / span)
+    said = info["write_bytes"]
+    page = bytes_of(case.config()["nand"]["page_size"])
+    # A warm-up is in no figure of the run.
+    written = max(said, run.figure("host_pages.write") * page)
+    pace = f"{units.size(said * _DAY_NS / span)} a day"
+    if written > said * _WHOLE:
+        pace += f", in whole pages {units.size(written * _DAY_NS / span)},"
     whose = "the trace's" if speedup == 1 else f"{speedup:g} times the trace's pace,"
-    return f"; at {whose} {pace} a day that is {units.long_time(tbw / info['write_bytes'] * span)}"
+    return f"; at {whose} {pace} that is {units.long_time(tbw / written * span)}"

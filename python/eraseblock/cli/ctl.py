@@ -118,6 +118,8 @@ def _summary(found: dict[str, Any]) -> str:
             lines.append(f"{name}   {half} (half), {most} (99 %), {all_} (all)")
     if (priority := images.priority(found["real_time"])) is not None:
         lines.append(f"priority  {priority}")
+    if found["recording_failed"]:
+        lines.append(f"recording failed: {found['recording_failed']}")
     if found["checkpoint_failed"]:
         lines.append(f"checkpoint failed: {found['checkpoint_failed']}")
     if found["failed"]:

@@ -228,7 +228,7 @@ def _bound(verdicts: Sequence[Verdict], column: Column) -> list[str]:
             and (bound := verdict.best.figure(one.bound)) is not None
         ]
         if found and len(found) == len(verdicts):
-            values, bounds = zip(*found, strict=True)
+            values, bounds = (sorted(some) for some in zip(*found, strict=True))
             parts.append(f"{one.title} {_span(one, bounds)} (here {_span(one, values)})")
     return [f"Bound for any buffer: {', '.join(parts)}."] if parts else []
 

@@ -42,9 +42,26 @@ class Design:
         return self.rows[0]
 
     @property
+    def by_seed(self) -> dict[tuple[tuple[str, str], ...], Row]:
+        """Its runs by their seeds."""
+        return {
+            tuple(sorted(one for one in row.settings.items() if _is_seed(one[0]))): row for row in self.rows
+        }
+
+    @property
     def competes(self) -> bool:
         """Whether it may be the best: all of its runs are to be trusted, and it did not know the future."""
         return all(row.competes for row in self.rows)
+
+    @property
+    def wore_out(self) -> bool:
+        """Whether a drive reached the end of its life on the way."""
+        return any(row.figure("end_of_life") for row in self.rows)
+
+    @property
+    def served(self) -> int:
+        """Requests that were answered in the shortest of its runs."""
+        return min(row.figure("requests.completed") or 0 for row in self.rows)
 
     def figure(self, path: str) -> Any:
         """A figure of its runs, the mean of several; None where one of them has none."""
@@ -76,8 +93,18 @@ class Contest:
 
     @cached_property
     def ranked(self) -> tuple[Design, ...]:
-        """Those that may win."""
-        return tuple(design for design in self.designs if design.competes)
+        """Those that may win: their runs are to be trusted, and as long as those of the others."""
+        return tuple(design for design in self.designs if design.competes and design not in self.cut_short)
+
+    @cached_property
+    def cut_short(self) -> tuple[Design, ...]:
+        """Those whose drives wore out before others had served as much: they did less in all."""
+        most = max((design.served for design in self.designs if design.competes), default=0)
+        return tuple(design for design in self.designs if design.wore_out and design.served < most)
+
+    def entrants(self, column: Column) -> tuple[Design, ...]:
+        """Those that may win by a figure: by how long a drive lives, those that lived shorter, too."""
+        return tuple(one for one in self.designs if one.competes) if column.endless else self.ranked
 
     @property
     def rows(self) -> list[Row]:
@@ -113,8 +140,11 @@ class Contest:
 
     def led_by(self, design: Design, column: Column) -> bool:
         """Whether no rival has a better figure. One that all share is nobody's merit."""
-        values = {value for one in self.ranked if (value := one.value(column)) is not None}
-        if column.good is None or not design.competes or len(values) < 2:
+        entrants = self.entrants(column)
+        values = {value for one in entrants if (value := one.value(column)) is not None}
+        if column.good is None or design not in entrants or len(values) < 2:
+            return False
+        if column.endless and any(one.value(column) is None for one in entrants):
             return False
         return design.value(column) == (min(values) if column.good == "low" else max(values))
 
@@ -139,12 +169,20 @@ class Contest:
         return some[0] if len(some) > 1 else None
 
     def ordered(self, column: Column) -> list[Design]:
-        """Best first; those that may not win, and those without the figure, come last."""
+        """Best first; those that may not win, and those without the figure, come last.
+
+        Where that means that a run has outlived the others, it comes first.
+        """
         sign = -1 if column.good == "high" else 1
+        entrants = self.entrants(column)
 
         def key(design: Design) -> tuple[bool, bool, float]:
             value = design.value(column)
-            return (value is None, not design.competes, 0.0 if value is None else sign * value)
+            return (
+                (value is None) != column.endless,
+                design not in entrants,
+                0.0 if value is None else sign * value,
+            )
 
         return sorted(self.designs, key=key)
 
@@ -181,13 +219,23 @@ def _contests(rows: Sequence[Row], *, everything: bool) -> list[Contest]:
 
 
 def _contest(rows: Sequence[Row], around: Mapping[str, str], *, several_ftls: bool) -> Contest:
-    keys = [key for key in rows[0].settings if key not in around and key != DRIVE and not _is_seed(key)]
+    # Not the first run's alone: others may have options that it has not.
+    keys = [
+        key
+        for key in dict.fromkeys(key for row in rows for key in row.settings)
+        if key not in around and key != DRIVE and not _is_seed(key)
+    ]
     designs: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         designs[row.ftl, row.scheme, tuple((key, row.settings.get(key)) for key in keys)].append(row)
     schemes = {scheme for _, scheme, _ in designs}
     told = Counter(key for key in keys for value in {row.settings.get(key) for row in rows} if value)
     telling = [key for key in keys if told[key] > 1]
+    if len({(*one[:2], *(value for key, value in one[2] if key in telling)) for one in designs}) < len(
+        designs
+    ):
+        # Some have a key that others have not.
+        telling = [key for key in keys if len({row.settings.get(key) for row in rows}) > 1]
     first = rows[0]
     axis = telling[0] if len(telling) == 1 and len(schemes) == 1 and not several_ftls else None
     if several_ftls and not telling and len(schemes) == 1:
@@ -215,7 +263,7 @@ def _name(row: Row, keys: Sequence[str], *, scheme: bool, ftl: bool) -> str:
     if len(keys) == 1 and values and not parts:
         return values[0]
     named = [f"{key} {row.settings[key]}" for key in keys if key in row.settings]
-    return ", ".join([" ".join(parts), *named] if parts else named)
+    return ", ".join([" ".join(parts), *named] if parts else named) or "default"
 
 
 def _alike(row: Row, other: Row) -> int:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
-from typing import Literal
+from typing import Any, Literal
 
 from eraseblock.results.contest import Design
 from eraseblock.results.headline import Column
+from eraseblock.results.view import Row
 
 # Figures closer than this are equal, however often one of them leads.
 TIE = 0.01
@@ -65,7 +66,7 @@ def evidence(better: Design, worse: Design, column: Column) -> Evidence:
     if pairs is None:
         return by_parts or Evidence("unknown")
     by_seeds = _by_seeds([sign * (b - a) for a, b in pairs], wide=wide)
-    drawn_anew = len({row.record["trace"].get("sha256") for row in better.rows}) == len(better.rows)
+    drawn_anew = len({_workload(row) for row in better.rows}) == len(better.rows)
     if by_seeds.finding != "sure" or drawn_anew or by_parts is None or by_parts.finding == "sure":
         return by_seeds
     return replace(by_parts, how=f"{by_seeds.how}, but {by_parts.how}")
@@ -73,13 +74,21 @@ def evidence(better: Design, worse: Design, column: Column) -> Evidence:
 
 def _seeds(one: Design, other: Design, column: Column) -> list[tuple[float, float]] | None:
     """The figures of both under each seed, where there are several, and they change them."""
-    if len(one.rows) < 2 or len(one.rows) != len(other.rows):
+    first, second = one.by_seed, other.by_seed
+    if (
+        len(one.rows) < 2
+        or not len(one.rows) == len(first) == len(other.rows)
+        or first.keys() != second.keys()
+    ):
         return None
-    pairs = [
-        (a.figure(column.path), b.figure(column.path)) for a, b in zip(one.rows, other.rows, strict=True)
-    ]
+    pairs = [(row.figure(column.path), second[seeds].figure(column.path)) for seeds, row in first.items()]
     found = [(float(a), float(b)) for a, b in pairs if a is not None and b is not None]
     return found if len({*found}) > 1 else None
+
+
+def _workload(row: Row) -> Any:
+    """What tells the requests of a run from others."""
+    return row.record["trace"].get("sha256")
 
 
 def _by_seeds(gains: Sequence[float], *, wide: bool) -> Evidence:
@@ -97,6 +106,8 @@ def _by_seeds(gains: Sequence[float], *, wide: bool) -> Evidence:
 def _parts(one: Design, other: Design, column: Column) -> list[float] | None:
     """By how much the second design is above the first in each part of the run, all seeds together."""
     if not column.parts:
+        return None
+    if {_workload(row) for row in one.rows} != {_workload(row) for row in other.rows}:
         return None
     lists = [[row.figure(f"series.{column.parts}") for row in design.rows] for design in (one, other)]
     if any(not isinstance(values, list) for rows in lists for values in rows):

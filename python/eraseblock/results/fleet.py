@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -109,6 +109,10 @@ class Fleet:
         fixed = [(key, value) for key, value in self.settings.items() if key.startswith(_NO_DESIGN)]
         sha256 = row.record["trace"].get("sha256")
         return row.trace, sha256, row.drive, row.ftl, row.buffer_bytes, *fixed
+
+    def on(self, numbers: Collection[int | None]) -> Fleet:
+        """The same on some of its volumes."""
+        return Fleet(tuple(row for row in self.rows if volume_of(row.record) in numbers))
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -268,8 +272,17 @@ def sentences_of(fleets: Sequence[Fleet]) -> list[str]:
         elif doubtful == len(runs):
             sentences.append(f"{about}: no verdict, as no run is to be trusted")
         elif shared:
-            doubt = f"; {doubtful:,} of {len(runs):,} runs are not to be trusted" if doubtful else ""
-            sentences.append(f"{about}: {_ahead(rivals)}{doubt}")
+            known = shared - {volume_of(one.record) for one in runs if not one.trusted}
+            if not known:
+                sentences.append(f"{about}: no verdict, as on no volume all runs are to be trusted")
+                continue
+            doubt = (
+                f"; {doubtful:,} of {len(runs):,} runs are not to be trusted, and their volumes "
+                f"({len(shared) - len(known):,}) do not count"
+            )
+            sentences.append(
+                f"{about}: {_ahead([one.on(known) for one in rivals])}{doubt if doubtful else ''}"
+            )
     return sentences
 
 

@@ -28,6 +28,8 @@ class Column:
     noun: str = ""
     # The list of a record's `series` that adds up to this figure, or to its numerator.
     parts: str = ""
+    # A run without this figure has outlived those that have it.
+    endless: bool = False
 
     @property
     def name(self) -> str:
@@ -101,6 +103,7 @@ NAMED: dict[str, Column] = {
             units.end_of_life,
             "high",
             noun="bytes until the end of life",
+            endless=True,
         ),
         Column("iops", "throughput.iops", units.count, "high", noun="requests per second"),
         Column("bytes/s", "throughput.bytes_per_s", units.size, "high", noun="bytes per second"),

@@ -56,7 +56,7 @@ class Results(list[RunRecord]):
 
         Args:
             column: the figure, by its name in tables (`"mean"`, `"p99"`, `"hits"`, `"WAF"`, `"erases"`,
-                `"read-p99"`, ...) or its place in a record.
+                `"read-p99"`, ...) or the place of one of these in a record.
 
         Raises:
             ConfigError: there is no such figure.

@@ -54,7 +54,12 @@ def size_of(buffer_bytes: int) -> str:
 
 def verdict_of(contest: Contest, column: Column) -> Verdict:
     """Decide a contest by one figure."""
-    ranked = [one for one in contest.ordered(column) if one.competes and one.value(column) is not None]
+    entrants = [one for one in contest.ordered(column) if one in contest.entrants(column)]
+    ranked = [one for one in entrants if one.value(column) is not None]
+    if column.endless and 0 < len(ranked) < len(entrants):
+        alive = [one for one in entrants if one not in ranked]
+        answer = f"take {listed(alive, 'or')}: outlived the run; {_ended(ranked, column)}."
+        return Verdict(contest, column, None, None, Evidence("unknown"), answer)
     if not ranked:
         answer = f"no verdict, as {why_none(contest.designs, column)}." if len(contest.designs) > 1 else ""
         return Verdict(contest, column, None, None, Evidence("unknown"), answer)
@@ -75,6 +80,10 @@ def verdict_of(contest: Contest, column: Column) -> Verdict:
             else:
                 answer = race.won() if reference is None else race.against(reference, told)
                 details = race.details(reference)
+            if contest.cut_short and not column.endless:
+                details.append(
+                    f"Worn out before others had served as much, and left out: {listed(contest.cut_short)}."
+                )
     return Verdict(contest, column, best, reference, told, answer, tuple(details))
 
 
@@ -101,8 +110,8 @@ class _Race:
     def against(self, reference: Design, told: Evidence) -> str:
         """The best beats what it is measured by, more or less surely."""
         best, other = self.ranked[0], self._figure(reference)
-        if not reference.competes or reference.value(self.column) is None:
-            return f"{self._take(None)}; {named(reference)} is not to be trusted, so it is no measure."
+        if reference not in self.ranked:
+            return f"{self._take(None)}; {named(reference)} {self._excuse(reference)}, so it is no measure."
         if told.finding == "equal":
             return f"nothing beats {other}: {named(best)} is level with it."
         if told.level:
@@ -112,6 +121,14 @@ class _Race:
             return f"{self._take(reference)}; whether that would come again, {_silent(best, reference)}."
         ahead = f"ahead of {named(reference)} {told.how}"
         return f"{self._take(reference)}; {f'{ahead} only: {told.doubt}' if told.doubt else ahead}."
+
+    def _excuse(self, design: Design) -> str:
+        """Why others cannot be measured by a design."""
+        if not all(row.trusted for row in design.rows):
+            return "is not to be trusted"
+        if design in self.contest.cut_short:
+            return "wore out on the way"
+        return "knew the future" if not design.competes else "has no such figure"
 
     def details(self, reference: Design | None) -> list[str]:
         """Who is level with the best, and where it is a reconstruction, who is the best that is none."""
@@ -139,9 +156,16 @@ class _Race:
         return f"{named(design)} ({shown(design, self.column)})"
 
 
+def _ended(ranked: Sequence[Design], column: Column) -> str:
+    """The figures of the best of those whose drives reached the end of their life."""
+    shown_ones = [f"{named(one)} {shown(one, column)}" for one in ranked[:3]]
+    more = len(ranked) - len(shown_ones)
+    return f"worn out: {', '.join(shown_ones)}{f' and {more} more' if more else ''}"
+
+
 def _silent(one: Design, other: Design) -> str:
     """Why runs do not tell whether they would come out so again."""
-    if len(one.rows) != len(other.rows):
+    if one.by_seed.keys() != other.by_seed.keys():
         return "runs with other seeds do not tell"
     return "one run does not tell" if len(one.rows) < 2 else "seeds that change nothing do not tell"
 

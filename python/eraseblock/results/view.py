@@ -17,6 +17,8 @@ from eraseblock.results.units import bytes_of
 _OWN_PLACE = ("name", "case", "buffer.size")
 # The key that names a drive: it tells what the values of all others come from.
 DRIVE = "preset"
+# A key that a configuration does not have; one that is null was left open.
+_ABSENT = object()
 _SCHEME = "buffer.scheme"
 _MAPPING = "ftl.mapping"
 # What stands in the place of FTLs that differ by case.
@@ -216,11 +218,13 @@ def _settings(
             for index in indices:
                 part = ftls[index] if key.startswith("ftl.") else ""
                 drive = "" if key == DRIVE else configs[index].get(DRIVE)
-                values[f"{configs[index].get('case')}/{drive}/{part}"].add(repr(configs[index].get(key)))
+                values[f"{configs[index].get('case')}/{drive}/{part}"].add(
+                    repr(configs[index].get(key, _ABSENT))
+                )
             if all(len(some) == 1 for some in values.values()):
                 continue
             for index in indices:
-                if configs[index].get(key) is not None:
+                if key in configs[index]:
                     found[index][key] = plain(configs[index][key])
     return found
 
@@ -247,6 +251,8 @@ def _labels(configs: Sequence[dict[str, Any]], path: str) -> list[str]:
 
 def plain(value: Any) -> str:
     """A value of a configuration as people write it."""
+    if value is None:
+        return "null"
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float) and value.is_integer():

@@ -26,11 +26,17 @@ def shown(design: Design, column: Column) -> str:
     return column.show(design.value(column))
 
 
-def listed(designs: Sequence[Design]) -> str:
-    """Their names; of many the first."""
+def listed(designs: Sequence[Design], between: str = "") -> str:
+    """Their names; of many the first, and a word before the last of few."""
     names = [named(one) for one in designs]
     more = len(names) - _NAMES
-    return f"{', '.join(names[:_NAMES])} and {more} more" if more > 1 else ", ".join(names)
+    if more > 1:
+        return f"{', '.join(names[:_NAMES])} {between or 'and'} {more} more"
+    return (
+        f" {between} ".join([", ".join(names[:-1]), names[-1]])
+        if between and len(names) > 1
+        else ", ".join(names)
+    )
 
 
 def why_none(designs: Sequence[Design], column: Column) -> str:

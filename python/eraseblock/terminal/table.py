@@ -232,7 +232,11 @@ def _buffer(bytes_: int) -> str:
 def _title(sheet: Sheet) -> Text:
     contest = sheet.sections[0].contest
     row = contest.rows[0]
-    parts = [contest.trace, f"{units.count(row.figure('requests.submitted'))} requests{_warmed_up(row)}"]
+    rows = [one for section in sheet.sections for one in section.contest.rows]
+    # A drive that wears out gets fewer, and a part of the workload has fewer.
+    ends = sorted({one.figure("requests.submitted") or 0 for one in rows})
+    requests = " to ".join(dict.fromkeys(units.count(one) for one in (ends[0], ends[-1])))
+    parts = [contest.trace, f"{requests} requests{_warmed_up(row)}"]
     if len(sheet.drives) > 1 and len(sheet.ftls) > 1 and not sheet.ftl_in_rows:
         parts.append(", ".join(f"{drive} (FTL {sheet.ftl_of[drive]})" for drive in sheet.drives))
     elif len(sheet.drives) == 1:

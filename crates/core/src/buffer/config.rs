@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::BufferConfig;
+use super::{BufferConfig, registry};
 use crate::support::units::{Bytes, Nanos};
 
 /// Write buffer.
@@ -59,5 +59,12 @@ impl PowerLoss {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
     fn is_none(&self) -> bool {
         *self == Self::None
+    }
+}
+
+impl BufferConfig {
+    /// Whether what flash operations take decides in the scheme, even where no time passes.
+    pub fn weighs_times(&self) -> bool {
+        registry().iter().any(|entry| entry.name == self.name() && entry.about.weighs_times)
     }
 }

@@ -75,6 +75,7 @@ impl Device {
             before: self.warmed_up.counters(),
             responses: self.requests.responses(),
             bypassed: self.requests.bypassed(),
+            worn_out: self.worn_out,
         });
         let paper_bytes = self.pipeline.buffer().paper_bytes();
         let end = self.end_of_run()?;

@@ -30,8 +30,7 @@ impl Idle {
 }
 
 /// Settings of a drive that only the engine reads, which knows no time where the replay has none.
-const TIMED: [&str; 12] = [
-    "nand.timing",
+const TIMED: [&str; 11] = [
     "nand.scheduling",
     "nand.shared_bus",
     "nand.copy_back",
@@ -48,7 +47,7 @@ const TIMED: [&str; 12] = [
 /// All of them.
 pub(super) fn settings(config: &DeviceConfig, geometry: &Geometry) -> Vec<Idle> {
     let mut found = Vec::new();
-    host(config, &mut found);
+    host(config, geometry, &mut found);
     flash(config, &mut found);
     collection(config, geometry, &mut found);
     capacity(config, geometry, &mut found);
@@ -61,7 +60,7 @@ pub(super) fn settings(config: &DeviceConfig, geometry: &Geometry) -> Vec<Idle> 
     found
 }
 
-fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
+fn host(config: &DeviceConfig, geometry: &Geometry, found: &mut Vec<Idle>) {
     let mut note =
         |idle: bool, key: &str, why: &str| found.extend(idle.then(|| Idle::new(key, why)));
     let replay = config.host.replay;
@@ -73,11 +72,13 @@ fn host(config: &DeviceConfig, found: &mut Vec<Idle>) {
     let always = "host.replay = \"closed\" leaves no time without a request";
     note(replay == Replay::Closed, "ftl.gc.idle_free_blocks", always);
     let untimed = "host.replay = \"untimed\" knows no time";
-    for key in
-        TIMED.into_iter().chain(["host.speedup", "host.max_outstanding", "buffer.write_back"])
-    {
-        note(replay == Replay::Untimed, key, untimed);
+    let is_untimed = replay == Replay::Untimed;
+    for key in TIMED.into_iter().chain(["host.speedup", "host.max_outstanding"]) {
+        note(is_untimed, key, untimed);
     }
+    note(is_untimed && !config.buffer.scheme.weighs_times(), "nand.timing", untimed);
+    // Foreground write-back fills up what program units lack.
+    note(is_untimed && geometry.program_pages == 1, "buffer.write_back", untimed);
     let state = config.precondition.state;
     for key in ["precondition.tolerance", "precondition.max_drive_writes"] {
         note(!state.settles(), key, "precondition.state is neither \"steady\" nor \"workload\"");
@@ -159,8 +160,9 @@ fn collection(config: &DeviceConfig, geometry: &Geometry, found: &mut Vec<Idle>)
     );
     match &config.ftl.victim {
         Some(VictimConfig::LocalityGathering(_)) => {
+            // A map on flash has blocks of its own to choose from.
             note(
-                one_region,
+                one_region && !matches!(config.ftl.mapping, MappingConfig::Dftl(_)),
                 "ftl.victim",
                 "ftl.gc.regions is 1, which makes it \"fifo\"".to_owned(),
             );

@@ -83,7 +83,8 @@ impl Device {
     pub(super) fn moment(&self, now: u64) -> Moment<'_> {
         let before = self.warmed_up.counters();
         let (counters, responses) = (self.backend.counters(), self.requests.responses());
-        Moment { now, counters, before, responses, bypassed: self.requests.bypassed() }
+        let (bypassed, worn_out) = (self.requests.bypassed(), self.worn_out);
+        Moment { now, counters, before, responses, bypassed, worn_out }
     }
 
     /// Tells whoever looks what the buffer has decided.

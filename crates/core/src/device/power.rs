@@ -106,7 +106,8 @@ impl Device {
         device.rebuild(Crash::found(found, pages, Saved::default()))?;
         device.preconditioning.state = "image".into();
         device.preconditioning.settled = true;
-        // What it takes to come back is in no figure.
+        // What it takes to come back is in no figure, nor is the life before.
+        device.warmed_up.start_with(device.backend.flash().erases());
         device.observers.restart(&device.as_observed());
         Ok(device)
     }

@@ -186,11 +186,16 @@ impl Device {
             ));
         }
         if !self.backend.is_timed() {
-            warnings.push(
-                "untimed run: no time has an effect (nand.timing), and schemes that look at the \
-                 state of the flash saw every unit idle"
-                    .to_owned(),
-            );
+            let scheme = &self.config.buffer.scheme;
+            let times = if scheme.weighs_times() {
+                format!("times (nand.timing) have an effect on `{}` alone", scheme.name())
+            } else {
+                "no time has an effect (nand.timing)".to_owned()
+            };
+            warnings.push(format!(
+                "untimed run: {times}, and schemes that look at the state of the flash saw every \
+                 unit idle"
+            ));
         }
         if self.worn_out {
             warnings.push(

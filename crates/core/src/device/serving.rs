@@ -47,6 +47,7 @@ impl Device {
         let mut device = Self::serving(config, cells)?;
         let pages = device.logical_pages;
         device.rebuild(Crash::found(found, pages, saved))?;
+        device.warmed_up.start_with(device.backend.flash().erases());
         Ok(device)
     }
 

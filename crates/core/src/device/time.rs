@@ -157,6 +157,7 @@ impl Device {
             before: self.warmed_up.counters(),
             responses: self.requests.responses(),
             bypassed: self.requests.bypassed(),
+            worn_out: self.worn_out,
         });
     }
 

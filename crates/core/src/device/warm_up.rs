@@ -1,4 +1,5 @@
-//! The warm-up: requests that come first, are served as all others, and are not measured.
+//! What comes before what is measured: the life of a drive that a run begins with, and the
+//! warm-up, requests that come first, are served as all others, and are not measured.
 //!
 //! The run does not halt at its end. What had been counted by then is taken off at the end of the
 //! run; its requests that are answered later count to it by their numbers. So buffer, FTL and flash
@@ -24,6 +25,11 @@ impl WarmedUp {
     #[inline]
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Blocks had been erased so often when the run began.
+    pub fn start_with(&mut self, erases: &[u32]) {
+        self.erases = erases.to_vec();
     }
 
     /// A request of it is answered.

@@ -32,7 +32,8 @@ pub const ABOUT: About = About {
         key: "bound",
         below: ".{hit_ratio,flash_programs,waf,erases}",
         what: "what no buffer of this size could better on this workload and drive, each for \
-               itself; null only with `bounds = false`",
+               itself; null with `bounds = false`, and where the drive has reached the end of its \
+               life: what it leaves undone would count as done",
     }],
 };
 
@@ -225,8 +226,9 @@ impl Observer for Known {
         true
     }
 
-    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
-        figures.set("bound", self.totals.get().map(|totals| self.limits.bound(totals)));
+    fn report(&self, moment: &Moment<'_>, figures: &mut Figures) {
+        let totals = self.totals.get().filter(|_| !moment.worn_out);
+        figures.set("bound", totals.map(|totals| self.limits.bound(totals)));
     }
 }
 
@@ -369,7 +371,7 @@ impl Observer for Bounds {
         true
     }
 
-    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
-        figures.set("bound", self.bound());
+    fn report(&self, moment: &Moment<'_>, figures: &mut Figures) {
+        figures.set("bound", (!moment.worn_out).then(|| self.bound()));
     }
 }

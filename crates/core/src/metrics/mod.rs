@@ -93,6 +93,7 @@ mod tests {
             before: &counters,
             responses: &responses,
             bypassed: &Latency::default(),
+            worn_out: false,
         };
         let mut figures = Figures::default();
         metric.begin(&Drive::EXAMPLE).report(&moment, &mut figures);

@@ -177,6 +177,8 @@ pub struct Moment<'a> {
     pub responses: &'a [Latency],
     /// Those among them of writes of which pages bypassed the buffer.
     pub bypassed: &'a Latency,
+    /// The drive has reached the end of its life, so that not all is done that was asked for.
+    pub worn_out: bool,
 }
 
 impl Moment<'_> {

@@ -491,6 +491,7 @@ mod tests {
             before: &counters,
             responses: &responses,
             bypassed: &crate::metrics::Latency::default(),
+            worn_out: false,
         };
         let sizes = |observers: &Observers| {
             let found = observers.figures(&moment);

@@ -93,6 +93,7 @@ pub struct Example {
 
 /// What each scheme's file says of itself.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct About {
     /// Name in prose.
     pub title: &'static str,
@@ -119,6 +120,8 @@ pub struct About {
     pub needs: &'static [Needs],
     /// What shows its rules; the papers' own examples where there are any.
     pub examples: &'static [Example],
+    /// What flash operations take decides in it even where no time passes.
+    pub weighs_times: bool,
     /// An FTL: allocator, victim policy, wear leveller and collection come from the configuration.
     pub composed: bool,
     /// The text of the scheme's file, by `include_str!`: the comment at its head is the scheme's
@@ -141,6 +144,7 @@ impl About {
         choices: &[],
         needs: &[],
         examples: &[],
+        weighs_times: false,
         composed: false,
         source: "",
     };

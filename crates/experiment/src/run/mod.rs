@@ -322,13 +322,6 @@ impl Runner {
             let (taken, served) = device.submit_all(&next);
             submitted += taken as u64;
             match served {
-                // The drive has served a part of what the bounds are of: they are to be of that.
-                Err(DeviceError::EndOfLife { .. })
-                    if finds_bounds
-                        && experiment.asked_metrics().any(|one| one == Metric::Bounds) =>
-                {
-                    return self.run_followed(experiment, base, (how, true), progress);
-                }
                 // The drive wore out: what it did until then is the result.
                 Err(DeviceError::EndOfLife { .. }) => break,
                 served => served?,

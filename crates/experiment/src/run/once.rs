@@ -76,9 +76,8 @@ pub(super) fn serve(
     };
     report("finish", 0, 1)?;
     if let Some(bounds) = state.bounds.take()
-        && (state.worn_out || !bounds.finish())
+        && !bounds.finish()
     {
-        // A worn drive has served a part of what has been followed.
         return Ok(None);
     }
     let Ok(figures) = device.finish() else { return Ok(None) };

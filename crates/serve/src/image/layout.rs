@@ -2,6 +2,8 @@
 
 use eraseblock_core::support::ids::BlockId;
 
+/// Bytes of a page at most: the payload of a client's request holds one.
+pub const LARGEST_PAGE: u32 = 32 << 20;
 /// First bytes of an image.
 pub const MAGIC: [u8; 8] = *b"ERASEBLK";
 /// Of this format.

@@ -30,7 +30,9 @@ use rustix::fs::{FlockOperation, flock};
 use checkpoint::{HEAD, Head, PERIODS, Recorded};
 use disk::Disk;
 pub use disk::{Event, Stop, Syncing, Tape};
-use layout::{ENTRY, MOST_CONFIG, PIECE_HEAD, SECTOR, SLOTS, is_sealed, seal, u32_at};
+use layout::{
+    ENTRY, LARGEST_PAGE, MOST_CONFIG, PIECE_HEAD, SECTOR, SLOTS, is_sealed, seal, u32_at,
+};
 pub use layout::{Layout, RECORD};
 use record::{Bounds, Page};
 use state::STATE_BYTES;
@@ -104,8 +106,9 @@ impl Image {
             let why = format!("its configuration has {} bytes of {MOST_CONFIG}", text.len());
             return Err(Error::image(path, why));
         }
-        let page_bytes = u32::try_from(geometry.page_bytes)
-            .map_err(|_| Error::image(path, "pages of 4 GiB and more are not served"))?;
+        let fits = u32::try_from(geometry.page_bytes).ok().filter(|&bytes| bytes <= LARGEST_PAGE);
+        let page_bytes =
+            fits.ok_or_else(|| Error::image(path, "pages of more than 32 MiB are not served"))?;
         let layout = Layout {
             page_bytes,
             pages_per_block: geometry.pages_per_block,

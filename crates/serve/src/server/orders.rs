@@ -1,6 +1,6 @@
 //! What is asked and ordered at the desk, and its replies.
 
-use eraseblock_nbd::{Command, Request};
+use eraseblock_nbd::{Command, Errno, Request};
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -86,16 +86,21 @@ impl Server {
     }
 
     fn cut_power(&mut self) -> Reply {
-        if self.work.drive.recorder().is_some() {
+        let records = self.work.drive.recorder().is_some_and(|trace| trace.failure().is_none());
+        if records {
             return Err("a trace cannot hold a power cut: this server records".to_owned());
         }
         if let Some(why) = self.work.drive.refuses_power_cut() {
             return Err(why);
         }
+        // What the drive would have answered later, it will not answer.
+        self.tell();
+        self.answers.iter_mut().for_each(|answer| answer.said = Said::Failed(Errno::Io));
         let drive = &self.work.drive;
-        let (unanswered, in_ram, saved) =
-            (drive.under_way(), drive.glance().buffer.unstored, drive.saves_ram());
+        let (in_ram, saved) = (drive.glance().buffer.unstored, drive.saves_ram());
         let cut = self.work.cut_power(&self.path, &mut self.answers);
+        let of_clients = self.answers.iter().filter(|answer| answer.whose.place != OURS);
+        let unanswered = of_clients.count();
         self.tell();
         match cut {
             Ok(found) => Ok(json!({

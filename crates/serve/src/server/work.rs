@@ -219,6 +219,12 @@ impl Work {
             Command::WriteZeroes { keep: true, fast: true } => {
                 return Ok(Some(Said::Failed(Errno::NotSupported)));
             }
+            // Parts of pages are written, which is not faster than a write.
+            Command::WriteZeroes { fast: true, .. }
+                if (offset | length) % self.drive.page_bytes() != 0 =>
+            {
+                return Ok(Some(Said::Failed(Errno::NotSupported)));
+            }
             Command::WriteZeroes { keep: true, .. } if length > u64::from(self.most) => {
                 return Ok(Some(Said::Failed(Errno::Overflow)));
             }

@@ -11,7 +11,7 @@ use eraseblock_core::config::DeviceConfig;
 use eraseblock_serve::Drive;
 use serde_json::{Value, json};
 
-use super::common::client::{Client, READ, TRIM, WRITE};
+use super::common::client::{Client, READ, TRIM, WRITE, ZEROES};
 use super::common::{Host as _, config};
 use super::{Server, ordered};
 
@@ -275,5 +275,38 @@ fn large_trims_leave_others_their_turn() {
         other.read(at, &mut left).unwrap();
         assert_eq!(left, [byte; 4096]);
     }
+    assert!(server.end().success());
+}
+
+/// The drive may be ahead of the clock: it has answered what the client has not heard of when power
+/// fails.
+#[test]
+fn what_is_still_to_be_told_when_power_fails_has_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    let lru = config(&json!("page"), json!({"scheme": "lru", "size": "512 KiB"}));
+    let mut slow = serde_json::to_value(lru).unwrap();
+    slow["host"]["max_outstanding"] = 2.into();
+    slow["nand"]["timing"]["program"] = "20 s".into();
+    Drive::create(&path, &DeviceConfig::from_json(slow).unwrap()).unwrap();
+    let mut server = Server::start_with(&path, "pace");
+    let (mut first, mut second) = (server.client(), server.client());
+    for page in 0..40 {
+        first.write(page * 4096, &[7; 4096], false).unwrap();
+    }
+    // Its three parts have to wait for one another: the drive goes on to when the first is stored.
+    let forced = 1;
+    first.ask((ZEROES, forced), 50 * 4096 + 100, 1 << 16, &[]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    second.ask((WRITE, 0), 100 * 4096, 4096, &[9; 4096]).unwrap();
+    second.ask((READ, 0), 5 * 4096, 4096, &[]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let cut = ordered(&path, r#"{"order": "power-cut"}"#)["done"].take();
+    assert_eq!(cut["unanswered"], 3, "{cut}");
+    assert_eq!([second.answer().unwrap().1, second.answer().unwrap().1], [5, 5]);
+    assert_eq!(first.answer().unwrap().1, 5);
+    let mut page = [1; 4096];
+    second.read(100 * 4096, &mut page).unwrap();
+    assert_eq!(page, [0; 4096], "it was in RAM alone");
     assert!(server.end().success());
 }

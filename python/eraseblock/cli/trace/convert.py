@@ -80,6 +80,12 @@ def convert(
         )
     options = {"to": to, "lossy": lossy, "overwrite": force}
     drive = {"capacity": capacity, "page_size": page_size, "block_size": block_size}
+    for key in ("page_size", "block_size"):
+        if capacity is None and drive[key] is not None:
+            raise _core.ConfigError(
+                f"--{key.replace('_', '-')}: it is of a drive that the trace is laid onto; say how large "
+                "that is (--capacity), or leave it out"
+            )
     given = {key: value for key, value in {**options, **drive}.items() if value is not None}
     with StepBar() as bar:
         text = _core.trace_convert(

@@ -56,6 +56,7 @@ pub const ABOUT: About = About {
         requests: "W 0-2, W 4, W 8, W 9, W 12",
     }],
     cost: Cost::Logarithmic,
+    weighs_times: true,
     source: include_str!("mod.rs"),
     ..About::PLAIN
 };

@@ -103,12 +103,6 @@ impl Requests {
         number >= self.measured
     }
 
-    /// Whether a request that came at `arrival` does not belong to the warm-up.
-    #[inline]
-    pub fn is_measured_at(&self, arrival: u64) -> bool {
-        self.measured == 0 || self.first_arrival.is_some_and(|first| arrival >= first)
-    }
-
     /// Admitted and not answered.
     #[inline]
     pub fn under_way(&self) -> u32 {

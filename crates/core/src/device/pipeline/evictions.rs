@@ -6,13 +6,21 @@ use crate::device::backend::Tag;
 use crate::ftl::Waiter;
 use crate::nand::JoinId;
 use crate::support::NONE;
+use crate::support::ids::RequestId;
+
+/// The request that a write of the buffer makes room for.
+#[derive(Debug, Clone, Copy)]
+struct Cause {
+    arrival: u64,
+    /// It does not belong to the warm-up.
+    measured: bool,
+}
 
 /// Writes of the buffer that are under way.
 #[derive(Debug)]
 pub(super) struct Evictions {
-    /// When the request came for which each of them made room; the next free place, where there is
-    /// none.
-    arrivals: Vec<u64>,
+    /// The request for which each of them made room; the next free place, where there is none.
+    causes: Vec<Cause>,
     free: u32,
     /// Joins of writes that have been planned and not issued.
     planned: Vec<JoinId>,
@@ -20,20 +28,27 @@ pub(super) struct Evictions {
 
 impl Default for Evictions {
     fn default() -> Self {
-        Self { arrivals: Vec::new(), free: NONE, planned: Vec::new() }
+        Self { causes: Vec::new(), free: NONE, planned: Vec::new() }
     }
 }
 
 impl Evictions {
-    /// A place for a write on behalf of a request that came at `arrival`.
-    fn begin(&mut self, arrival: u64) -> u32 {
+    /// A place for a write.
+    fn begin(&mut self, cause: Cause) -> u32 {
         if self.free == NONE {
-            self.arrivals.push(arrival);
-            return self.arrivals.len() as u32 - 1;
+            self.causes.push(cause);
+            return self.causes.len() as u32 - 1;
         }
         let place = self.free;
-        self.free = std::mem::replace(&mut self.arrivals[place as usize], arrival) as u32;
+        self.free = std::mem::replace(&mut self.causes[place as usize], cause).arrival as u32;
         place
+    }
+
+    /// The write of a place is over.
+    fn end(&mut self, place: u32) -> Cause {
+        let next = std::mem::replace(&mut self.free, place);
+        let free = Cause { arrival: next.into(), measured: false };
+        std::mem::replace(&mut self.causes[place as usize], free)
     }
 
     /// Whether something waits to be issued.
@@ -44,18 +59,20 @@ impl Evictions {
 }
 
 impl Device {
-    /// From here on pages are written for a request that came at `arrival`: their operations belong
-    /// to the join that is returned, and `own` waits for them, too; one page `alone` that nobody
-    /// waits for needs none. Nothing is timed without time, and what no request asked for.
+    /// From here on pages are written to make room for a request: their operations belong to the
+    /// join that is returned, and `own` waits for them, too; one page `alone` that nobody waits for
+    /// needs none. Nothing is timed without time, and what no request asked for.
     #[inline]
     pub(in crate::device) fn begin_timed_eviction(
         &mut self,
         own: Waiter,
-        arrival: Option<u64>,
+        id: Option<RequestId>,
         alone: bool,
     ) -> (Waiter, Option<JoinId>) {
-        let Some(arrival) = arrival.filter(|_| self.backend.is_timed()) else { return (own, None) };
-        let place = self.pipeline.under_way.begin(arrival);
+        let Some(id) = id.filter(|_| self.backend.is_timed()) else { return (own, None) };
+        let measured = self.requests.is_measured(self.requests.number(id));
+        let cause = Cause { arrival: self.requests.arrival(id), measured };
+        let place = self.pipeline.under_way.begin(cause);
         let tag = Tag::Eviction(place);
         if alone && own == Waiter::Nobody && self.backend.takes_one_program() {
             return (Waiter::Writes(tag.waiter()), None);
@@ -91,10 +108,7 @@ impl Device {
 
     /// The pages that were written from `place` are stored.
     pub(in crate::device) fn timed_eviction_ended(&mut self, place: u32) {
-        let free = u64::from(std::mem::replace(&mut self.pipeline.under_way.free, place));
-        let arrival =
-            std::mem::replace(&mut self.pipeline.under_way.arrivals[place as usize], free);
-        let measured = self.requests.is_measured_at(arrival);
+        let Cause { arrival, measured } = self.pipeline.under_way.end(place);
         self.observers.on_store(measured, arrival, self.backend.engine().now());
     }
 }

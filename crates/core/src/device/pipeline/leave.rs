@@ -51,13 +51,12 @@ impl Device {
         let leaving = out.pages_of(eviction);
         self.backend.count().flushed_pages += leaving.len() as u64;
         self.backend.begin_group(self.pipeline.next_eviction());
-        let arrival = id.map(|id| self.requests.arrival(id));
         let requests =
             if self.pipeline.buffer.splits_evictions() { 1 } else { leaving.len().max(1) };
         let mut written = 0;
         for leaving in leaving.chunks(requests) {
             let alone = leaving.len() == 1 && !eviction.action.pads();
-            let (own, join) = self.begin_timed_eviction(own, arrival, alone);
+            let (own, join) = self.begin_timed_eviction(own, id, alone);
             self.write_evicted_pages(own, eviction.action, leaving)?;
             self.end_timed_eviction(join);
             written += self.pipeline.batch.len();

@@ -391,8 +391,7 @@ impl Device {
                 self.backend.begin_group(group);
                 let fills = self.join_of_fills(std::iter::once(page.lpn));
                 let page = PageOut { slot: true, ..PageOut::host(page.lpn) };
-                let arrival = self.requests.arrival(id);
-                let (own, join) = self.begin_timed_eviction(NOBODY, Some(arrival), true);
+                let (own, join) = self.begin_timed_eviction(NOBODY, Some(id), true);
                 // What a longer span does to a page may depend on what is planned for another.
                 let alone = out.answers.len() == 1 && fills.is_none();
                 let mut asks = true;

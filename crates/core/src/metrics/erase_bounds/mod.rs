@@ -195,7 +195,8 @@ impl Observer for EraseBounds {
         Ok(Hears::Yes)
     }
 
-    fn report(&self, _: &Moment<'_>, figures: &mut Figures) {
-        figures.set("erase_bound", bounds(&self.steps, self.limits));
+    fn report(&self, moment: &Moment<'_>, figures: &mut Figures) {
+        let known = (!moment.worn_out).then(|| bounds(&self.steps, self.limits));
+        figures.set("erase_bound", known);
     }
 }
