@@ -290,6 +290,7 @@ def _functions(value: Any) -> list[types.FunctionType]:
 
 def _add(update: Callable[[bytes], None], value: Any, seen: set[int]) -> None:
     """Add code and what it works with, such that each process comes to the same; unknown objects by type."""
+    value = _plain(value)
     update(f"<{type(value).__qualname__}>".encode())
     if isinstance(value, bool | int | float | complex | str | bytes | None):
         update(repr(value).encode())
@@ -316,8 +317,7 @@ def _add(update: Callable[[bytes], None], value: Any, seen: set[int]) -> None:
     elif isinstance(value, set | frozenset):
         update(repr(sorted(map(repr, value))).encode())
     elif (numpy := sys.modules.get("numpy")) is not None and isinstance(value, numpy.ndarray):
-        update(f"{value.dtype} {value.shape}".encode())
-        _add(update, value.tolist(), seen)
+        update(f"{value.dtype} {value.tolist()!r}".encode())
 
 
 def _inside(cell: types.CellType) -> Any:

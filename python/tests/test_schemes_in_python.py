@@ -166,7 +166,8 @@ def test_objects_that_no_record_tells_apart_are_refused(one: dict[str, Any], oth
 
 def test_what_objects_hold_beside_their_options_is_in_their_hash() -> None:
     numpy = pytest.importorskip("numpy")
-    values = ([8], [16], (8,), {"a": [1]}, {"a": [2]}, numpy.arange(3), numpy.arange(4))
+    two = [{"a": numpy.arange(5), "b": numpy.arange(5) * factor} for factor in (1, 7)]
+    values = ([8], [16], (8,), {"a": [1]}, {"a": [2]}, numpy.arange(3), numpy.arange(4), *two)
     found = [configured(Held(window=value))[0]["python"] for value in values]
     assert len({*found}) == len(values)
     assert found == [configured(Held(window=value))[0]["python"] for value in values]

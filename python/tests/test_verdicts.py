@@ -225,7 +225,9 @@ def test_designs_that_lack_a_setting_of_others_are_told_apart() -> None:
     text = verdict(*runs)
     assert text.startswith("4 MiB: take `ftl.victim.kind d-choices, ftl.victim.d 30`: 6 ms, 40 % below")
     text = verdict(record("lru", 10, spare=None), record("lru", 8, victim={"kind": "cat"}))
-    assert "`ftl.victim null`" in text
+    assert "20 % below `default` (10 ms)" in text
+    text = verdict(*(record("lru", mean, speedup=speed) for mean, speed in ((10, None), (8, 0.2))))
+    assert "null" in text
 
 
 def test_seeds_are_paired_by_what_they_are() -> None:
@@ -439,3 +441,44 @@ def test_from_python_it_is_a_list_of_sentences() -> None:
 
 def test_one_run_is_no_comparison() -> None:
     assert concluded(record("lru", 10)).sentences == []
+
+
+def test_worn_out_values_of_an_axis_are_named() -> None:
+    whole = {"requests": {"submitted": 1000, "completed": 1000}}
+
+    def swept(*served: int) -> str:
+        runs = [
+            record("lru", 10 - place, speedup=2.0**place, **whole)
+            if count == 1000
+            else worn("lru", 1, count, speedup=2.0**place)
+            for place, count in enumerate(served)
+        ]
+        return verdict(*runs)
+
+    assert swept(1000, 1000, 300).endswith("and left out: `4`.")
+    assert swept(1000, 300).startswith("4 MiB: take `1`: 10 ms.")
+
+
+def test_one_for_all_sizes_wears_out_at_none() -> None:
+    whole = {"requests": {"submitted": 1000, "completed": 1000}}
+    runs = [
+        worn("lru", 1, 300, size="1 MiB"),
+        record("fab", 9, size="1 MiB", **whole),
+        *(record(name, mean, size="2 MiB", **whole) for name, mean in (("lru", 5), ("fab", 6))),
+    ]
+    assert concluded(*runs).summary.startswith("In short: one for all sizes is `fab`")
+    ends = [
+        worn(name, 1, served, size=size)
+        for size in ("1 MiB", "2 MiB")
+        for name, served in (("lru", 3), ("fab", 9))
+    ]
+    [found] = conclusions_of(rows(*ends), column_named("lifetime", "--sort"))
+    assert found.summary.startswith("In short: one for all sizes is `fab`")
+
+
+def test_a_drive_that_wears_out_with_some_seeds_has_not_outlived_the_others() -> None:
+    alive = record("lru", 5, seed=0, requests={"submitted": 1000, "completed": 1000})
+    dead = [worn("lru", 5, 300, seed=seed) for seed in (1, 2)]
+    others = [worn("fab", 5, 900, seed=seed) for seed in range(3)]
+    [found] = conclusions_of(rows(alive, *dead, *others), column_named("lifetime", "--sort"))
+    assert "take `fab`" in found.verdicts[0].text

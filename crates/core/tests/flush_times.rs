@@ -153,9 +153,7 @@ fn a_page_in_an_open_program_unit_is_not_stored() {
     assert_eq!(flushed(&report).unwrap().count, 2);
 }
 
-/// Keeping what the flash holds to compare reads with changes nothing: chips that program four
-/// pages at once.
-/// Not even where all came at the same time.
+/// Nor is it where all requests come at the same time.
 #[test]
 fn what_leaves_for_the_warm_up_is_not_measured() {
     let together: Vec<_> = (0..12).map(|page| (0, Op::Write, page, 1)).collect();
@@ -166,6 +164,8 @@ fn what_leaves_for_the_warm_up_is_not_measured() {
     assert_eq!(flushed(&report).unwrap().count, 8);
 }
 
+/// Keeping what the flash holds to compare reads with changes nothing: chips that program four
+/// pages at once.
 #[test]
 fn checking_reads_changes_no_time() {
     let config = support::config(&json!({

@@ -34,10 +34,10 @@ def ask(case: Case) -> Answer:
             for one in designs
         ],
         [[one.name, *(c.show(one.value(c)) for c in columns)] for one in designs],
-        0 if designs and designs[0].competes else None,
+        0 if designs and designs[0] in contest.ranked else None,
     )
     picture = Picture("bars", "Write amplification by collection policy", "policy", WAF.title)
-    ranked = [one for one in designs if one.competes]
+    ranked = [one for one in designs if one in contest.ranked]
     where = (
         f"with {units.share(drive.spare_of(blocks))} spare flash, the drive full of what the trace touches"
     )

@@ -73,6 +73,9 @@ def drives_of(conclusions: Sequence[Conclusion]) -> list[str]:
         parts = []
         for one in some:
             decided = [verdict for verdict in one.verdicts if verdict.best is not None]
+            if column.endless and len(decided) < len(one.verdicts):
+                # A drive that outlives the run has no figure to be told beside others.
+                continue
             if len(some) > 1 and decided and one.column is column:
                 value, verdict = _extreme(decided, column)
                 assert verdict.best is not None
@@ -105,8 +108,9 @@ def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Col
 
 def _one_for_all(verdicts: Sequence[Verdict]) -> str:
     """The design that is never far behind the best, whatever the size."""
-    decided = [one for one in verdicts if one.best is not None and len(one.contest.ranked) > 1]
-    if len(decided) < 2 or any(one.contest.numbers is not None for one in decided):
+    decided = [one for one in verdicts if one.best is not None and len(one.contest.designs) > 1]
+    outlived = any(one.column.endless and one.best is None for one in verdicts)
+    if outlived or len(decided) < 2 or any(one.contest.numbers is not None for one in decided):
         return ""
     behind = _behind(decided[0])
     for verdict in decided[1:]:
@@ -139,7 +143,7 @@ def _behind(verdict: Verdict) -> dict[str, tuple[float, Design]]:
     """By which part each design is behind the best of its contest."""
     best = None if verdict.best is None else verdict.best.value(verdict.column)
     found = {}
-    for one in verdict.contest.ranked:
+    for one in verdict.contest.entrants(verdict.column):
         value = one.value(verdict.column)
         if value is not None and best is not None and (best or value == best):
             found[one.name] = (abs(value - best) / abs(best or 1.0), one)

@@ -144,7 +144,7 @@ class Contest:
         values = {value for one in entrants if (value := one.value(column)) is not None}
         if column.good is None or design not in entrants or len(values) < 2:
             return False
-        if column.endless and any(one.value(column) is None for one in entrants):
+        if column.endless and not all(one.wore_out for one in entrants):
             return False
         return design.value(column) == (min(values) if column.good == "low" else max(values))
 
@@ -171,18 +171,18 @@ class Contest:
     def ordered(self, column: Column) -> list[Design]:
         """Best first; those that may not win, and those without the figure, come last.
 
-        Where that means that a run has outlived the others, it comes first.
+        Where having none means that a drive has outlived the others, it comes before those that may win.
         """
         sign = -1 if column.good == "high" else 1
         entrants = self.entrants(column)
 
-        def key(design: Design) -> tuple[bool, bool, float]:
+        def key(design: Design) -> tuple[bool, bool, bool, float]:
             value = design.value(column)
-            return (
-                (value is None) != column.endless,
-                design not in entrants,
-                0.0 if value is None else sign * value,
-            )
+            outlived = column.endless and value is None and not design.wore_out
+            outside, least = design not in entrants, 0.0 if value is None else sign * value
+            if column.endless:
+                return (outside, not outlived, value is None, least)
+            return (value is None, outside, False, least)
 
         return sorted(self.designs, key=key)
 

@@ -56,9 +56,10 @@ def verdict_of(contest: Contest, column: Column) -> Verdict:
     """Decide a contest by one figure."""
     entrants = [one for one in contest.ordered(column) if one in contest.entrants(column)]
     ranked = [one for one in entrants if one.value(column) is not None]
-    if column.endless and 0 < len(ranked) < len(entrants):
-        alive = [one for one in entrants if one not in ranked]
-        answer = f"take {listed(alive, 'or')}: outlived the run; {_ended(ranked, column)}."
+    alive = [one for one in entrants if not one.wore_out]
+    if column.endless and 0 < len(alive) < len(entrants):
+        ended = [one for one in entrants if one.wore_out]
+        answer = f"take {listed(alive, 'or')}: outlived the run; {_ended(ended, column)}."
         return Verdict(contest, column, None, None, Evidence("unknown"), answer)
     if not ranked:
         answer = f"no verdict, as {why_none(contest.designs, column)}." if len(contest.designs) > 1 else ""
@@ -72,6 +73,8 @@ def verdict_of(contest: Contest, column: Column) -> Verdict:
     if len(contest.designs) > 1:
         if contest.numbers is not None:
             answer = _curve(contest, column, ranked)
+            if not answer and contest.cut_short:
+                answer = _Race(contest, column, ranked, ()).won()
         else:
             level = [one for one in ranked[1:] if evidence(best, one, column).level]
             race = _Race(contest, column, ranked, level)
@@ -80,10 +83,10 @@ def verdict_of(contest: Contest, column: Column) -> Verdict:
             else:
                 answer = race.won() if reference is None else race.against(reference, told)
                 details = race.details(reference)
-            if contest.cut_short and not column.endless:
-                details.append(
-                    f"Worn out before others had served as much, and left out: {listed(contest.cut_short)}."
-                )
+        if contest.cut_short and not column.endless:
+            details.append(
+                f"Worn out before others had served as much, and left out: {listed(contest.cut_short)}."
+            )
     return Verdict(contest, column, best, reference, told, answer, tuple(details))
 
 
@@ -156,10 +159,13 @@ class _Race:
         return f"{named(design)} ({shown(design, self.column)})"
 
 
-def _ended(ranked: Sequence[Design], column: Column) -> str:
+def _ended(designs: Sequence[Design], column: Column) -> str:
     """The figures of the best of those whose drives reached the end of their life."""
-    shown_ones = [f"{named(one)} {shown(one, column)}" for one in ranked[:3]]
-    more = len(ranked) - len(shown_ones)
+    shown_ones = [
+        f"{named(one)} {'with some seeds' if one.value(column) is None else shown(one, column)}"
+        for one in designs[:3]
+    ]
+    more = len(designs) - len(shown_ones)
     return f"worn out: {', '.join(shown_ones)}{f' and {more} more' if more else ''}"
 
 

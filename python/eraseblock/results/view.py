@@ -17,8 +17,6 @@ from eraseblock.results.units import bytes_of
 _OWN_PLACE = ("name", "case", "buffer.size")
 # The key that names a drive: it tells what the values of all others come from.
 DRIVE = "preset"
-# A key that a configuration does not have; one that is null was left open.
-_ABSENT = object()
 _SCHEME = "buffer.scheme"
 _MAPPING = "ftl.mapping"
 # What stands in the place of FTLs that differ by case.
@@ -218,9 +216,7 @@ def _settings(
             for index in indices:
                 part = ftls[index] if key.startswith("ftl.") else ""
                 drive = "" if key == DRIVE else configs[index].get(DRIVE)
-                values[f"{configs[index].get('case')}/{drive}/{part}"].add(
-                    repr(configs[index].get(key, _ABSENT))
-                )
+                values[f"{configs[index].get('case')}/{drive}/{part}"].add(repr(configs[index].get(key)))
             if all(len(some) == 1 for some in values.values()):
                 continue
             for index in indices:

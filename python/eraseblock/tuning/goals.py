@@ -57,6 +57,8 @@ class Goals:
         if not row.competes:
             reasons = row.record.get("reasons") or ["it knew the future"]
             return Design(point, f"not to be trusted: {reasons[0]}", row)
+        if row.figure("end_of_life") and not any(column.endless for column in self.columns):
+            return Design(point, "its drive wore out before the workload ended", row)
         return Design(point, None, row, tuple(values), tuple(self._excess(row)))
 
     def failing(self, design: Design) -> str:

@@ -221,7 +221,8 @@ impl Work {
             }
             // Parts of pages are written, which is not faster than a write.
             Command::WriteZeroes { fast: true, .. }
-                if (offset | length) % self.drive.page_bytes() != 0 =>
+                if offset % self.drive.page_bytes() != 0
+                    || length % self.drive.page_bytes() != 0 =>
             {
                 return Ok(Some(Said::Failed(Errno::NotSupported)));
             }

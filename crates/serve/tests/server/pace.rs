@@ -289,7 +289,7 @@ fn what_is_still_to_be_told_when_power_fails_has_failed() {
     slow["host"]["max_outstanding"] = 2.into();
     slow["nand"]["timing"]["program"] = "20 s".into();
     Drive::create(&path, &DeviceConfig::from_json(slow).unwrap()).unwrap();
-    let mut server = Server::start_with(&path, "pace");
+    let mut server = Server::start_with(&path, "pace control");
     let (mut first, mut second) = (server.client(), server.client());
     for page in 0..40 {
         first.write(page * 4096, &[7; 4096], false).unwrap();

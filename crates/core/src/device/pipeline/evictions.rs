@@ -12,8 +12,8 @@ use crate::support::ids::RequestId;
 #[derive(Debug, Clone, Copy)]
 struct Cause {
     arrival: u64,
-    /// It does not belong to the warm-up.
-    measured: bool,
+    /// In the workload.
+    number: u64,
 }
 
 /// Writes of the buffer that are under way.
@@ -47,7 +47,7 @@ impl Evictions {
     /// The write of a place is over.
     fn end(&mut self, place: u32) -> Cause {
         let next = std::mem::replace(&mut self.free, place);
-        let free = Cause { arrival: next.into(), measured: false };
+        let free = Cause { arrival: next.into(), number: 0 };
         std::mem::replace(&mut self.causes[place as usize], free)
     }
 
@@ -70,8 +70,8 @@ impl Device {
         alone: bool,
     ) -> (Waiter, Option<JoinId>) {
         let Some(id) = id.filter(|_| self.backend.is_timed()) else { return (own, None) };
-        let measured = self.requests.is_measured(self.requests.number(id));
-        let cause = Cause { arrival: self.requests.arrival(id), measured };
+        let (arrival, number) = (self.requests.arrival(id), self.requests.number(id));
+        let cause = Cause { arrival, number };
         let place = self.pipeline.under_way.begin(cause);
         let tag = Tag::Eviction(place);
         if alone && own == Waiter::Nobody && self.backend.takes_one_program() {
@@ -108,7 +108,9 @@ impl Device {
 
     /// The pages that were written from `place` are stored.
     pub(in crate::device) fn timed_eviction_ended(&mut self, place: u32) {
-        let Cause { arrival, measured } = self.pipeline.under_way.end(place);
+        let Cause { arrival, number } = self.pipeline.under_way.end(place);
+        // The warm-up may have ended meanwhile.
+        let measured = self.requests.is_measured(number);
         self.observers.on_store(measured, arrival, self.backend.engine().now());
     }
 }
