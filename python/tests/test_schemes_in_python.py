@@ -302,6 +302,15 @@ def wrong_schemes() -> Iterator[tuple[type[eb.Buffer], str]]:
         def __len__(self) -> int:
             return len(self.pages)
 
+    class Loses(PyLru):
+        def hit(self, page: int, write: bool) -> Any:
+            del self.pages[page]
+            return page
+
+    class Cleans(PyLru):
+        def hit(self, page: int, write: bool) -> Any:
+            return eb.Leave([page], "clean", how="keep") if write else None
+
     class Negative(PyLru):
         def evict(self, page: int, write: bool) -> Any:
             return eb.Leave([-1], "none")
@@ -312,6 +321,8 @@ def wrong_schemes() -> Iterator[tuple[type[eb.Buffer], str]]:
 
     yield Raises, r"buffer `Raises`: evict raised ZeroDivisionError"
     yield Keeps, r"evict raised ValueError: the buffer is full, and nothing left"
+    yield Loses, r"hit raised ValueError: page \d+ is just being written, and cannot leave"
+    yield Cleans, r"hit raised ValueError: page \d+ is just being written, and cannot leave"
     yield Invents, r"evict raised ValueError: page 12345 should leave, and is not held"
     yield Words, r"evict raised TypeError: returned str, expected pages, Leave"
     yield Forgets, r"flush raised ValueError: \d+ dirty pages were not stored"

@@ -287,6 +287,12 @@ impl Scheme {
             if let (Some(hit), false) = (&self.methods.hit, bypass) {
                 let said = hit.bind(py).call1((lpn.0, write));
                 said.and_then(|said| self.leave(&said, out)).map_err(|error| ("hit", error))?;
+                // What leaves is the version before: the one that the host writes would be lost.
+                let kept = self.pages.find(lpn).is_some_and(|slot| self.pages.get(slot).dirty);
+                if write && !kept {
+                    let why = format!("page {} is just being written, and cannot leave", lpn.0);
+                    return Err(("hit", wrong(why)));
+                }
             }
             return Ok(Answer::Hit);
         }
