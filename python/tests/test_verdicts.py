@@ -318,6 +318,12 @@ def test_a_larger_buffer_may_bring_nothing() -> None:
         *(record("fab", mean, size=size) for size, mean in (("1 MiB", 11), ("4 MiB", 13))),
     )
     assert "A larger buffer than 1 MiB brings nothing." in found.overall
+    little = concluded(
+        *(record("lru", mean, size=size) for size, mean in (("1 MiB", 10), ("2 MiB", 9.9), ("4 MiB", 9.8))),
+        *(record("fab", mean, size=size) for size, mean in (("1 MiB", 11), ("2 MiB", 12), ("4 MiB", 13))),
+    )
+    text = "A larger buffer brings little: 10 ms at 1 MiB, 9.80 ms at 4 MiB, each with its best."
+    assert text in little.overall
     alone = concluded(*(record("lru", mean, size=size) for size, mean in (("1 MiB", 10), ("4 MiB", 5))))
     assert "10 ms at 1 MiB, 5 ms at 4 MiB" in alone.sentences[0]
 

@@ -263,3 +263,9 @@ def test_the_sentence_on_rivals_is_of_one_ftl_and_of_trusted_runs(results: eb.Re
     for one in records:
         one["trusted"] = False
     assert said(records)[0].endswith("no verdict, as no run is to be trusted")
+
+
+def test_a_volume_is_no_design_to_take(results: eb.Results) -> None:
+    lru = [one for one in results if one["config"]["buffer"]["scheme"]["kind"] == "lru"]
+    assert len(lru) == len(VOLUMES)
+    assert not any("take" in sentence for sentence in eb.verdict(lru))

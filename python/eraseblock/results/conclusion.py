@@ -168,9 +168,11 @@ def _worth_of_size(verdicts: Sequence[Verdict], column: Column) -> list[str]:
     gain = last - first if column.good == "high" else first - last
     if gain <= TIE * abs(first):
         return [f"A larger buffer than {units.size(small)} brings nothing."]
-    text = f"A larger buffer pays: {column.show(first)} at {units.size(small)},"
-    text = f"{text} {column.show(last)} at {units.size(large)}, each with its best"
     near = [size for size, value in bests.items() if abs(value - last) <= WORTH * abs(last)]
+    text = f"A larger buffer {'brings little' if near[0] == small else 'pays'}: {column.show(first)} at"
+    text = f"{text} {units.size(small)}, {column.show(last)} at {units.size(large)}, each with its best"
+    if near[0] == small:
+        return [f"{text}."]
     return [f"{text}; beyond {units.size(near[0])} it brings under 5 %." if near[0] != large else f"{text}."]
 
 

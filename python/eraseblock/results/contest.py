@@ -11,7 +11,7 @@ from typing import Any
 
 from eraseblock.results.headline import HITS, MEAN, WRITES, Column
 from eraseblock.results.units import number_of
-from eraseblock.results.view import DRIVE, Row
+from eraseblock.results.view import DRIVE, VOLUMES, Row
 
 # The schemes that others are measured by, the first one foremost.
 BASELINES = ("lru", "none")
@@ -273,7 +273,10 @@ def _alike(row: Row, other: Row) -> int:
 
 
 def _is_choice(key: str, *, everything: bool) -> bool:
-    return everything or _is_seed(key) or (key.startswith(_CHOICES) and key not in _COSTS)
+    if everything:
+        # Volumes are other work, of which nobody can take the better one.
+        return key != VOLUMES
+    return _is_seed(key) or (key.startswith(_CHOICES) and key not in _COSTS)
 
 
 def _is_seed(key: str) -> bool:

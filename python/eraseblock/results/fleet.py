@@ -10,11 +10,9 @@ from typing import Any, TypedDict
 
 from eraseblock.results import units
 from eraseblock.results.headline import ERASES, MEAN, P99, WAF, WRITES, Column
-from eraseblock.results.view import Row, rows_of
+from eraseblock.results.view import VOLUMES, Row, rows_of
 from eraseblock.results.wording import relative
 
-# The setting in which the runs of a fleet differ.
-VOLUMES = "workload.volumes"
 # More volumes than this are told together; each of them where all runs are asked for.
 FEW = 4
 # Settings that are not the drive's: runs that differ in them are no rivals.

@@ -17,6 +17,8 @@ from eraseblock.results.units import bytes_of
 _OWN_PLACE = ("name", "case", "buffer.size")
 # The key that names a drive: it tells what the values of all others come from.
 DRIVE = "preset"
+# The one in which the runs of a fleet differ, each of which has a volume of the trace.
+VOLUMES = "workload.volumes"
 _SCHEME = "buffer.scheme"
 _MAPPING = "ftl.mapping"
 # What stands in the place of FTLs that differ by case.
