@@ -96,6 +96,23 @@ def test_lifetime_is_told_at_the_pace_of_the_replay(trace: str) -> None:
     assert longer == pytest.approx(2 * life, rel=0.01)
 
 
+def test_lifetime_is_of_whole_pages(tmp_path: Path) -> None:
+    # The pages that a map knows, which may be parts of the flash's.
+    def years(name: str, size: int, offset: int) -> str:
+        lines = [f"0,{8 * (n * 37 % 500) + offset},{size},w,{n / 100}\n" for n in range(3000)]
+        path = tmp_path / name
+        path.write_text("".join(lines), encoding="utf-8")
+        sets = ["buffer.size=64KiB"]
+        [found] = eraseblock.advise(str(path), question="lifetime", device="nvme-tlc", sets=sets)["answers"]
+        return str(found["sentence"])
+
+    whole, parts = years("whole.spc", 4096, 0), years("parts.spc", 512, 3)
+    end = re.compile(r"that is .*\.$")
+    assert [*end.findall(whole)] == [*end.findall(parts)] != []
+    assert "in whole pages" not in whole
+    assert "a day, in whole pages 33.0 GiB, that is" in parts
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Writes over 2 MiB, which are 32 blocks of the drive cut down: 16 % is the least spare flash there."""

@@ -482,6 +482,19 @@ def test_one_for_all_sizes_wears_out_at_none() -> None:
     assert found.summary.startswith("In short: one for all sizes is `fab`")
 
 
+def test_drives_are_not_ranked_by_lifetime_where_one_outlives_the_run() -> None:
+    column = column_named("lifetime", "--sort")
+
+    def on(drive: str, *served: int) -> list[dict[str, Any]]:
+        return [worn(name, 1, n, drive=drive) for name, n in zip(("lru", "fab"), served, strict=True)]
+
+    whole = record("lru", 1, drive="epo-2011", requests={"submitted": 1000, "completed": 1000})
+    dead = [*on("hbm-2010", 300, 400), *on("nvme-tlc", 500, 600)]
+    assert len(drives_of(conclusions_of(rows(*dead), column))) == 1
+    alive = [whole, worn("fab", 1, 300, drive="epo-2011")]
+    assert drives_of(conclusions_of(rows(*dead, *alive), column)) == []
+
+
 def test_a_drive_that_wears_out_with_some_seeds_has_not_outlived_the_others() -> None:
     alive = record("lru", 5, seed=0, requests={"submitted": 1000, "completed": 1000})
     dead = [worn("lru", 5, 300, seed=seed) for seed in (1, 2)]

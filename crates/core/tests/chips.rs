@@ -615,7 +615,10 @@ fn settings_with_an_effect_are_not_said_to_have_none() {
         device.idle_settings().iter().any(|idle| idle.key == key)
     };
     // A map on flash lies in blocks of its own, so that there is more than one place to choose from.
-    let gathering = |mapping: &str| json!({"ftl": {"mapping": mapping, "victim": "locality-gathering", "exported": "32 KiB"}});
+    let gathering = |mapping: &str| {
+        let victim = "locality-gathering";
+        json!({"ftl": {"mapping": mapping, "victim": victim, "exported": "32 KiB"}})
+    };
     assert!(idle(gathering("page"), "ftl.victim"));
     assert!(!idle(gathering("dftl"), "ftl.victim"));
     // What waits for its request leaves program units part-filled, time or no time.

@@ -158,6 +158,7 @@ fn each_command_does_what_it_says() {
     assert_eq!(client.call((STATUS, 8), 4000, 28_672, &[]), Ok((0, told)), "one is enough");
     assert_eq!(client.call((ZEROES, 0x12), 0, 4096, &[]), Ok((95, vec![])), "not fast");
     assert_eq!(client.call((ZEROES, 0x10), 0, 4096, &[]), done);
+    assert_eq!(client.call((ZEROES, 0x10), 100, 4096, &[]), Ok((95, vec![])), "parts of pages");
     assert_eq!(client.call((ZEROES, 2), 4096, 4096, &[]), done);
     assert_eq!(client.call((READ, 0), 0, 8192, &[]), Ok((0, vec![0; 8192])));
     assert_eq!(client.call((CACHE, 0), 0, 65_536, &[]), done);
@@ -165,6 +166,8 @@ fn each_command_does_what_it_says() {
     assert_eq!(client.call((READ, 0), 8192, 12_288, &[]), Ok((0, vec![0; 12_288])));
     assert_eq!(client.call((FLUSH, 0), 0, 0, &[]), done);
     assert_eq!(client.call((WRITE, 1), 1 << 20, 512, &[0; 512]), Ok((28, vec![])), "the end");
+    assert_eq!(client.call((ZEROES, 0), (1 << 20) - 4096, 8192, &[]), Ok((28, vec![])));
+    assert_eq!(client.call((TRIM, 0), (1 << 20) - 4096, 8192, &[]), Ok((22, vec![])));
     assert_eq!(client.call((READ, 0), 0, 0, &[]), done);
     assert!(server.end().success());
 }

@@ -86,7 +86,8 @@ def _years(case: Case, run: Row, tbw: float) -> str:
     if not span or not info["write_bytes"]:
         return ""
     said = info["write_bytes"]
-    page = bytes_of(case.config()["nand"]["page_size"])
+    nand = case.config()["nand"]
+    page = bytes_of(nand.get("mapping_unit") or nand["page_size"])
     # A warm-up is in no figure of the run.
     written = max(said, run.figure("host_pages.write") * page)
     pace = f"{units.size(said * _DAY_NS / span)} a day"

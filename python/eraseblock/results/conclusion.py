@@ -70,12 +70,12 @@ def drives_of(conclusions: Sequence[Conclusion]) -> list[str]:
     sentences = []
     for trace, some in traces.items():
         column = some[0].column
+        if column.endless and any(verdict.best is None for one in some for verdict in one.verdicts):
+            # A drive that outlives the run has no figure to be told beside others.
+            continue
         parts = []
         for one in some:
             decided = [verdict for verdict in one.verdicts if verdict.best is not None]
-            if column.endless and len(decided) < len(one.verdicts):
-                # A drive that outlives the run has no figure to be told beside others.
-                continue
             if len(some) > 1 and decided and one.column is column:
                 value, verdict = _extreme(decided, column)
                 assert verdict.best is not None

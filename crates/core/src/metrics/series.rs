@@ -278,6 +278,27 @@ mod tests {
         }
     }
 
+    /// A worn drive leaves its last requests unanswered.
+    #[test]
+    fn time_goes_on_though_the_last_answer_was_long_ago() {
+        let (counters, responses) = (super::super::Counters::default(), []);
+        let bypassed = Latency::default();
+        let moment = |now| Moment {
+            now,
+            counters: &counters,
+            before: &counters,
+            responses: &responses,
+            bypassed: &bypassed,
+            worn_out: true,
+        };
+        let mut series = empty(true);
+        series.note(Totals { now_ns: 900, requests: 1, ..Totals::default() });
+        for (answered, end) in [(500, 900), (1200, 1200)] {
+            let _ = series.on_end(&moment(answered));
+            assert_eq!(series.end.now_ns, end);
+        }
+    }
+
     #[test]
     fn a_run_of_nothing_has_no_steps() {
         let report = empty(false).steps();

@@ -193,18 +193,8 @@ impl Runner {
         how: How<'_>,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Record, RunError> {
-        self.run_followed(experiment, base, (how, how.events.is_some()), progress)
-    }
-
-    /// The same; `followed`: somebody follows the requests on their way, for the bounds.
-    fn run_followed(
-        &self,
-        experiment: &Experiment,
-        base: &Path,
-        (how, followed): (How<'_>, bool),
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Record, RunError> {
-        let finds_bounds = !followed;
+        // An event log follows the requests on their way, for the bounds, too.
+        let followed = how.events.is_some();
         let mut report = |phase, done, total| match progress(Progress { phase, done, total }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(RunError::Cancelled),
@@ -291,7 +281,7 @@ impl Runner {
         }
 
         for metric in experiment.asked_metrics() {
-            if metric == Metric::Bounds && finds_bounds {
+            if metric == Metric::Bounds && !followed {
                 let mut watch = |passed| report("foresee", passed, total).is_ok();
                 let requests = (&workload, &fitted, shape);
                 let question = device.question_of_bounds();

@@ -134,11 +134,16 @@ fn a_simulation_goes_on_from_an_image_as_a_server_does() {
         for verify in [false, true] {
             let options = Options { verify };
             let device = Device::resuming(&config, options, media.clone()).unwrap();
+            let blocks = device.erases().len() as f64;
             let simulated = simulated_from(device, &trace);
             assert_eq!(served.flash, simulated.flash, "{name}, verify: {verify}");
             assert_eq!(served.response_ns, simulated.response_ns, "{name}, verify: {verify}");
             assert_eq!(served.wear, simulated.wear, "{name}, verify: {verify}");
             assert_eq!(simulated.precondition.state, "image");
+            // What was erased before is no wear of this run.
+            let (worn, erased) =
+                (simulated.wear.erases_mean * blocks, simulated.flash.erases.total);
+            assert!((worn - erased as f64).abs() < 1e-6, "{name}: {worn} of {erased}");
         }
         assert_ne!(Drive::flash_of(&image, &config).unwrap().1, sha256, "{name}");
         std::fs::remove_file(&image).unwrap();
