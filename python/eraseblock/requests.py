@@ -17,6 +17,10 @@ _COLUMNS = ("at", "op", "address", "size", "fua")
 _NEEDED = ("op", "address", "size")
 # What a mapping has one of that holds the keys of a workload, not columns.
 _WORKLOAD = {"path", "generate", "requests", "given"}
+# Nanoseconds of a unit of polars' times.
+_NS = {"ns": 1, "us": 1000, "ms": 1_000_000}
+# The largest number that the engine reads.
+_MOST = 2**64 - 1
 # What stands in messages for the whole.
 _WHAT = "requests"
 
@@ -104,19 +108,29 @@ def _numbers(frame: polars.DataFrame, name: str) -> Any:
     column = frame[name]
     _no_nulls(column)
     kind = column.dtype
+    scale = 1
     if name == "at" and isinstance(kind, polars.Datetime | polars.Duration):
-        column = column.dt.epoch("ns") if isinstance(kind, polars.Datetime) else column.dt.total_nanoseconds()
+        scale = _NS[kind.time_unit]
+        column = column.cast(polars.Int64)
     elif not kind.is_integer() and column.len():
         hint = (
             "; of seconds make them with (seconds * 1e9).round()" if name == "at" and kind.is_float() else ""
         )
         expected = "whole numbers of ns, or times" if name == "at" else "whole numbers of bytes"
         raise _core.InputError(f"{_WHAT}: column `{name}`: found {kind}, expected {expected}{hint}")
-    low = column.min()
+    low, high = column.min(), column.max()
     if isinstance(low, int) and low < 0:
         row = column.arg_min()
-        raise _core.InputError(f"{_WHAT}: column `{name}`, row {row}: found {low}, expected at least 0")
-    return column.cast(polars.UInt64).to_numpy()
+        raise _core.InputError(
+            f"{_WHAT}: column `{name}`, row {row}: found {low * scale}, expected at least 0"
+        )
+    if isinstance(high, int) and high * scale > _MOST:
+        row = column.arg_max()
+        raise _core.InputError(
+            f"{_WHAT}: column `{name}`, row {row}: found {high * scale}, expected at most {_MOST}"
+        )
+    column = column.cast(polars.UInt64)
+    return (column * scale if scale > 1 else column).to_numpy()
 
 
 def _flags(frame: polars.DataFrame) -> Any:

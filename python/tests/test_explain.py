@@ -56,6 +56,17 @@ def test_the_sentence_names_the_largest_part(record: dict[str, Any]) -> None:
     assert words[max(PARTS, key=lambda part: tail[part])] in told.partition(" of the time")[0]
 
 
+@pytest.mark.parametrize(
+    ("tail", "told"),
+    [(10, "The slowest 1 % of reads"), (300, "The slowest 30.0 % of reads"), (1000, "All reads")],
+)
+def test_requests_that_tie_are_no_hundredth(record: dict[str, Any], tail: int, told: str) -> None:
+    split = record["waits"]["read"]
+    tied = {**split, "all": {**split["all"], "requests": 1000}, "p99": {**split["p99"], "requests": tail}}
+    [text] = sentences({**record, "waits": {"read": tied}}, ["read"])
+    assert text.startswith(f"{told} (")
+
+
 def test_records_that_do_not_ask_have_none() -> None:
     assert "waits" not in api.run({**DRIVE, "metrics": []})[0]
 

@@ -113,6 +113,17 @@ def test_figures_are_drawn(results: eb.Results) -> None:
         results.plot("hist")
 
 
+def test_figures_that_are_not_to_be_trusted_are_marked(results: eb.Results) -> None:
+    doubted = eb.Results(json.loads(json.dumps(results)))
+    doubted[1]["trusted"], doubted[1]["reasons"] = False, ["the backlog kept growing"]
+    lines = doubted.plot().to_dict()
+    crosses = lines["datasets"][lines["layer"][1]["data"]["name"]]
+    assert [(one["along"], one["doubt"]) for one in crosses] == [(1 << 20, "the backlog kept growing")]
+    bars = eb.Results(doubted[1::2]).plot().to_dict()
+    assert bars["encoding"]["opacity"]["condition"]["test"] == "datum.trusted"
+    assert "opacity" not in eb.Results(doubted[::2]).plot().to_dict()["encoding"]
+
+
 def test_a_sweep_is_drawn_along_the_number_that_differs(results: eb.Results) -> None:
     def design(of: eb.Record, spare: float, victim: str) -> eb.Record:
         run = json.loads(json.dumps(of))

@@ -102,6 +102,11 @@ def test_compare_and_a_folder_take_tables(tmp_path: Path) -> None:
             {"at": [0.1, 0.2]},
             "column `at`: found Float64, expected whole numbers of ns, or times; of seconds",
         ),
+        (
+            {"at": [datetime.datetime(2000, 1, 1), datetime.datetime(3000, 1, 1)]},
+            "column `at`, row 1: found 32503680000000000000, expected at most 18446744073709551615",
+        ),
+        ({"size": [2**70, 4096]}, "column `size`, row 0: found 1180591620717411303424, expected at most"),
         ({"at": [5, 4]}, "request 1: comes at 4 ns, before the one above it (5 ns)"),
         ({"size": [0, 4096]}, "request 0: asks for no bytes"),
         ({"size": [None, 4096]}, "column `size`, row 0: is null"),

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from given_requests import DRIVE, columns, requests
 
@@ -92,6 +93,18 @@ class Sized(PyLru):
 
     def __len__(self) -> int:
         return len(self.pages)
+
+
+def test_pages_may_be_numbers_of_numpy() -> None:
+    class Numpy(PyLru):
+        def evict(self, page: int, write: bool) -> Any:
+            return numpy.int64(super().evict(page, write))
+
+    ours, theirs = (
+        eb.run({**DRIVE, "buffer": {"scheme": one, "size": "64 KiB"}}, workload=REQUESTS)[0]
+        for one in (Numpy, PyLru)
+    )
+    assert ours["flash"] == theirs["flash"]
 
 
 def test_options_tell_runs_apart_and_a_folder_resumes_them(tmp_path: Path) -> None:

@@ -177,6 +177,31 @@ def test_designs_keep_to_the_budget_and_runs_are_found_again(
     assert record["response_ns"]["all"]["mean"] == best["response_ns.all.mean"]
 
 
+def test_what_outlives_its_run_is_best_by_lifetime(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "writes.ebt"
+    words = ["trace", "generate", "uniform", "-o", str(path), "--requests", "3000", "--set", "interval=2ms"]
+    assert main([*words, "--set", "footprint=1MiB", "--set", "read_share=0"]) == 0
+    nand = ["channels=1", "chips_per_channel=1", "blocks_per_plane=24", "endurance=1"]
+    words = ["tune", str(path), "--device", "hbm-2010", "--goal", "lifetime", "--set", "ftl.mapping=page"]
+    words += [word for one in nand for word in ("--set", f"nand.{one}")]
+    words += ["--set", "precondition.state=empty", "--set", "ftl.exported=null"]
+    words += ["--choose", "buffer.size=[512KiB, 2MiB, 4MiB]", "--set", "buffer.scheme=lru"]
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["design"]["buffer.size"] for one in found["tried"] if one["end_of_life.host_bytes"]] == [
+        "512KiB"
+    ]
+    assert found["refused"] == 0
+    assert found["front"][0]["end_of_life.host_bytes"] is None
+    assert (
+        ": bytes until the end of life not reached, as with 1 other: this run is too short"
+        in found["sentence"]
+    )
+
+
 def test_a_lifetime_is_told_with_the_state_that_it_is_of(
     trace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

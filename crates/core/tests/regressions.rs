@@ -242,6 +242,20 @@ fn a_burst_that_most_of_a_run_waits_in_is_seen() {
     assert!(run_of(3_600, 1_800, 32, "untimed").trusted);
 }
 
+/// Requests without times were told to come at another speed.
+#[test]
+fn requests_that_come_at_once_are_told_to_have_times() {
+    let requests: Vec<Request> = (0..2000).map(|i| at(Op::Read, i % 32, 1, 7)).collect();
+    let config = support::config(&json!({"host": {"replay": "open", "max_outstanding": 32}}));
+    let report = run(&config, false, &requests);
+    assert!(
+        report.reasons[0].contains("at the same time: give them times"),
+        "{:?}",
+        report.reasons
+    );
+    assert!(!report.reasons[0].contains("host.speedup"), "{:?}", report.reasons);
+}
+
 /// A closed loop was told to keep up: in a short run what was under way at its end took long beside
 /// the whole.
 #[test]

@@ -206,6 +206,10 @@ impl Scheme {
             let Leave { pages, reason, action } = leave.get();
             return self.take_out(pages, *action, reason, out);
         }
+        // Numbers of other libraries, such as numpy's.
+        if let Ok(page) = said.extract::<u32>() {
+            return self.take_out(&[page], Action::Evict, self.reason, out);
+        }
         let (list, tuple) = (said.cast::<PyList>().ok(), said.cast::<PyTuple>().ok());
         if list.is_none() && tuple.is_none() {
             return Err(PyTypeError::new_err(format!(

@@ -25,6 +25,8 @@ _WORDS = {
     "merge": "merges of log blocks",
     "collection": "garbage collection",
 }
+# From this share on, those that take at least as long as the 99th percentile are not told as a hundredth.
+_TIES = 0.015
 # A second part is named if it takes as much of the time.
 _SECOND = 0.2
 
@@ -53,7 +55,8 @@ def sentences(record: Record, kinds: Sequence[str] = ("read", "write")) -> list[
 
 def _sentence(record: Record, kind: str, split: Mapping[str, Any]) -> str:
     tail = split["p99"]
-    head = f"The slowest 1 % of {kind}s ({units.duration(tail['response'])} on average)"
+    slowest = _slowest(kind, tail["requests"] / split["all"]["requests"])
+    head = f"{slowest} ({units.duration(tail['response'])} on average)"
     if not tail["response"]:
         return f"{head} wait for nothing."
     ordered = sorted(PARTS, key=lambda part: -tail[part])
@@ -73,3 +76,10 @@ def _sentence(record: Record, kind: str, split: Mapping[str, Any]) -> str:
         if most != first:
             text += f"; all {kind}s together, for {words(most)}"
     return f"{text}."
+
+
+def _slowest(kind: str, share: float) -> str:
+    """Those that take at least as long as the 99th percentile: where many tie, more than a hundredth."""
+    if share == 1:
+        return f"All {kind}s"
+    return f"The slowest {'1 %' if share < _TIES else units.share(share)} of {kind}s"

@@ -51,8 +51,10 @@ class Results(list[RunRecord]):
         return rows_of(cast(list[Record], self))
 
     @checked
-    def plot(self, column: str = "mean") -> altair.Chart:
+    def plot(self, column: str = "mean") -> altair.Chart | altair.LayerChart:
         """A figure of all runs as a chart: lines along buffer sizes or another number that differs, or bars.
+
+        Runs that are not to be trusted have a cross, or a pale bar, and say why when pointed at.
 
         Args:
             column: the figure, by its name in tables (`"mean"`, `"p99"`, `"hits"`, `"WAF"`, `"erases"`,
@@ -101,7 +103,7 @@ def _line(row: Row, labels: Sequence[str], columns: Sequence[Column]) -> str:
     return f"<tr{style}>{texts}{figures}</tr>"
 
 
-def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
+def _chart(rows: Sequence[Row], column: Column) -> altair.Chart | altair.LayerChart:
     """Lines along buffer sizes, else along the one other setting that is a number and differs; else bars."""
     import altair
 
@@ -123,6 +125,8 @@ def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
             "figure": row.figure(column.path),
             "shown": column.show(row.figure(column.path)),
             "run": ", ".join(part for part in parts(row) if part not in same),
+            "trusted": row.trusted,
+            "doubt": "" if row.trusted else "; ".join(row.record.get("reasons") or ["not to be trusted"]),
         }
         for row in rows
     ]
@@ -136,10 +140,13 @@ def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
         altair.Tooltip("size:N", title="buffer"),
         altair.Tooltip("shown:N", title=column.name),
     ]
+    doubted = [value for value in values if not value["trusted"]]
+    if doubted:
+        tip.append(altair.Tooltip("doubt:N", title="not to be trusted"))
     data = altair.Chart({"values": values})
     # Names of designs are long: none is cut off.
     full = altair.Legend(labelLimit=0)
-    drawn: altair.Chart
+    drawn: altair.Chart | altair.LayerChart
     if len({row.buffer_bytes for row in rows}) > 1 or axis is not None:
         if axis is None:
             along = altair.X("along:Q", scale=altair.Scale(type="log", base=2), title="buffer (bytes)")
@@ -150,9 +157,19 @@ def _chart(rows: Sequence[Row], column: Column) -> altair.Chart:
         colour = altair.Color("design:N", sort=None, title=None, legend=full)
         height = altair.Y("figure:Q", title=title)
         drawn = data.mark_line(point=True).encode(x=along, y=height, color=colour, tooltip=tip)
+        if doubted:
+            crosses = altair.Chart({"values": doubted}).mark_point(
+                shape="cross", angle=45, size=150, filled=True
+            )
+            marked = crosses.encode(x=along, y=height, color=colour, tooltip=tip)
+            drawn = altair.LayerChart(layer=[drawn, marked])
     else:
         designs = altair.Y("design:N", sort=None, title=None, axis=altair.Axis(labelLimit=0))
         drawn = data.mark_bar().encode(x=altair.X("figure:Q", title=title), y=designs, tooltip=tip)
+        if doubted:
+            drawn = drawn.encode(
+                opacity=altair.condition("datum.trusted", altair.value(1), altair.value(0.4))
+            )
     return drawn
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ from eraseblock.results.headline import Column, column_named
 from eraseblock.results.units import bytes_of
 from eraseblock.results.view import Row
 from eraseblock.tuning.space import Budget, Point
+
+# The value of a goal whose end a drive has not reached: better than any that has.
+OUTLIVED = -math.inf
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,9 @@ class Goals:
         values = []
         for column in self.columns:
             value = row.figure(column.path)
+            if value is None and column.endless and not row.figure("end_of_life"):
+                values.append(OUTLIVED)
+                continue
             if not isinstance(value, int | float):
                 return Design(point, f"the run has no figure `{column.title}`", row)
             values.append(-float(value) if column.good == "high" else float(value))

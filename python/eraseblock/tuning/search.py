@@ -29,7 +29,7 @@ _NEAR = 2
 _LEADERS = 4
 # The search has seen the space where it is asked so often in vain for a design that it has not tried.
 _IN_VAIN = 200
-# What stands for the figures of a design that has none.
+# What stands for the figures of a design that has none; less than nothing for one without an end.
 _REFUSED = 1e30
 
 
@@ -158,7 +158,8 @@ def _tell(study: Any, trial: Any, design: Design) -> None:
     """What exceeds the budget comes behind all that does not, and what cannot be built behind that."""
     excess = design.excess if design.refused is None else (_REFUSED,)
     trial.set_constraint("budget", max(excess, default=0.0))
-    study.tell(trial, list(design.values) if design.refused is None else [_REFUSED] * len(study.directions))
+    values = design.values if design.refused is None else [_REFUSED] * len(study.directions)
+    study.tell(trial, [max(value, -_REFUSED) for value in values])
 
 
 def _optuna() -> Any:

@@ -10,7 +10,7 @@ from eraseblock.advice.case import Case, doubts_of, few_erased
 from eraseblock.comparison import Comparison, command_line
 from eraseblock.results import units
 from eraseblock.sweeps import Outcome
-from eraseblock.tuning.goals import Design, Goals, front, spare_of, written_until_worn
+from eraseblock.tuning.goals import OUTLIVED, Design, Goals, front, spare_of, written_until_worn
 from eraseblock.tuning.search import search
 from eraseblock.tuning.space import Point, Space
 
@@ -92,13 +92,21 @@ class Tuning:
             return f"No design is within the budget: {ran}{self._why_none(refused)}."
         if len(self.goals.columns) == 1:
             figure = self.figures(best[0])[0]
-            return f"Take {told(best[0])}: {self.goals.columns[0].name} {figure}; {ran}."
+            found = f"{self.goals.columns[0].name} {figure}{self._outlived(best[0])}"
+            return f"Take {told(best[0])}: {found}; {ran}."
         names = " and ".join(column.name for column in self.goals.columns)
         ends = f"from {told(best[0])} ({', '.join(self.figures(best[0]))})"
         if len(best) == 1:
             return f"One design is best in {names}: {ends[5:]}; {ran}."
         last = f"to {told(best[-1])} ({', '.join(self.figures(best[-1]))})"
         return f"{len(best)} designs are not bettered in {names}, {ends} {last}; {ran}."
+
+    def _outlived(self, best: Design) -> str:
+        """How many designs this run is too short to tell from the first."""
+        count = sum(one.fits and one.values == best.values for one in self.designs) - 1
+        if best.values != (OUTLIVED,) or not count:
+            return ""
+        return f", as with {count} other{'s' * (count > 1)}: this run is too short to tell them apart"
 
     def _why_none(self, refused: Sequence[Design]) -> str:
         """How many were refused, and which limits the one exceeds that comes nearest."""

@@ -114,18 +114,17 @@ impl Device {
         if paced && let Some(mean) = self.requests.backlog().grew(run_ns) {
             reasons.push(format!(
                 "the backlog kept growing: in the last quarter of the run requests took {:.3} s on \
-                 average, so response times depend on its length; slow the workload down \
-                 (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
-                mean as f64 / 1e9
+                 average, so response times depend on its length; {}",
+                mean as f64 / 1e9,
+                self.how_to_keep_up()
             ));
         } else if paced && self.requests.backlog().has_enough_samples() && behind_ns > run_ns / 16 {
             reasons.push(format!(
                 "the drive did not keep up: it was {:.3} s behind when the last request arrived, \
-                 in a run of {:.3} s, so response times depend on the length of the run; slow the \
-                 workload down (host.speedup below 1) or replay it closed-loop (host.replay = \
-                 \"closed\")",
+                 in a run of {:.3} s, so response times depend on the length of the run; {}",
                 behind_ns as f64 / 1e9,
-                run_ns as f64 / 1e9
+                run_ns as f64 / 1e9,
+                self.how_to_keep_up()
             ));
         } else if paced
             && let Some(burst) = self.requests.backlog().burst(
@@ -135,10 +134,10 @@ impl Device {
         {
             reasons.push(format!(
                 "the drive was behind for {:.0} % of the run: one request in ten waited {:.3} s or \
-                 longer for its turn, so response times tell of the burst; slow the workload down \
-                 (host.speedup below 1) or replay it closed-loop (host.replay = \"closed\")",
+                 longer for its turn, so response times tell of the burst; {}",
                 burst.behind as f64 / run_ns.max(1) as f64 * 100.0,
-                burst.wait as f64 / 1e9
+                burst.wait as f64 / 1e9,
+                self.how_to_keep_up()
             ));
         }
         if self.config.precondition.state.settles() && !self.preconditioning.settled {
@@ -149,6 +148,18 @@ impl Device {
             ));
         }
         reasons
+    }
+
+    /// What to do where requests come faster than the drive answers.
+    fn how_to_keep_up(&self) -> &'static str {
+        if self.requests.all_at_once() {
+            // No speed divides a time of zero.
+            "all requests come at the same time: give them times, or replay them closed-loop \
+             (host.replay = \"closed\")"
+        } else {
+            "slow the workload down (host.speedup below 1) or replay it closed-loop (host.replay = \
+             \"closed\")"
+        }
     }
 
     /// What a reader should know before drawing conclusions.

@@ -19,7 +19,7 @@ use super::common::{Host as _, Model};
 use super::{Server, image};
 
 pub fn certificates() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests/certificates"].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "../serve/tests/certificates"].iter().collect()
 }
 
 /// A client that trusts the tests' authority, and shows the certificate of that name.

@@ -12,7 +12,7 @@ pub struct Arrivals {
     pub duration_ns: u64,
     /// Requests after the first / duration; null where all arrive at once.
     pub requests_per_s: Option<f64>,
-    /// Bytes read and written / duration.
+    /// Bytes read and written per request, times the requests per second.
     pub bytes_per_s: Option<f64>,
     /// Time from each request to the next.
     pub gap_ns: Distribution,
@@ -155,11 +155,13 @@ impl ArrivalCounts {
     pub fn finish(mut self) -> (Arrivals, Flushes) {
         self.end_second();
         let duration_ns = self.last_ns - self.first_ns.unwrap_or(self.last_ns);
-        let per_s = |count: u64| (duration_ns > 0).then(|| count as f64 * 1e9 / duration_ns as f64);
+        let gaps = self.requests.saturating_sub(1);
+        let requests_per_s = (duration_ns > 0).then(|| gaps as f64 * 1e9 / duration_ns as f64);
+        let mean_bytes = self.bytes as f64 / self.requests as f64;
         let arrivals = Arrivals {
             duration_ns,
-            requests_per_s: per_s(self.requests.saturating_sub(1)),
-            bytes_per_s: per_s(self.bytes),
+            requests_per_s,
+            bytes_per_s: requests_per_s.map(|requests| requests * mean_bytes),
             gap_ns: self.gaps.finish(),
             dispersion: self
                 .counters
@@ -226,6 +228,7 @@ mod tests {
         }
         let (even, _) = even.finish();
         assert_eq!((even.duration_ns, even.requests_per_s), (20_000_000_000, Some(1000.0)));
+        assert_eq!(even.bytes_per_s, Some(512_000.0));
         assert_eq!((even.gap_ns.mean, even.gap_ns.cv), (Some(1e6), Some(0.0)));
         assert!(even.dispersion.iter().all(|scale| scale.index == 0.0), "{:?}", even.dispersion);
         assert_eq!(even.dispersion.len(), 4);

@@ -114,6 +114,11 @@ impl Requests {
         self.last_arrival
     }
 
+    /// Whether all have come at one moment.
+    pub fn all_at_once(&self) -> bool {
+        self.first_arrival == Some(self.last_arrival)
+    }
+
     /// When the last answer was given.
     pub fn last_answer(&self) -> u64 {
         self.last_answer
