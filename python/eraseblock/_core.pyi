@@ -69,6 +69,9 @@ def hopeless(
 ) -> str | None:
     """Why the run of a resolved experiment would take very long and say nothing but that, if it would."""
 
+def spare_share(experiment_json: str) -> float:
+    """Spare flash / what the host sees of the drive of a resolved experiment."""
+
 def run(
     experiment_json: str,
     base: str,

@@ -42,6 +42,13 @@ def test_it_stands_alone(page: str) -> None:
     assert "url(" not in without_scripts
 
 
+def test_how_fast_the_simulator_was_is_not_in_it(records: list[Record]) -> None:
+    slow = copy.deepcopy(records)
+    for one in slow:
+        one["engine"] = {"wall_s": 9.0, "kind": "slow"}
+    assert build_page(slow) == build_page(records)
+
+
 def test_every_figure_of_every_run_is_in_it(page: str, records: list[Record]) -> None:
     data = data_of(page)
     assert data["count"] == len(records) == 24

@@ -190,6 +190,21 @@ def test_the_best_of_each_size_are_marked(browser: webdriver.Chrome, records: li
     assert rows == [int(record["flash"]["erases"]["total"] == least) for record in first]
 
 
+def test_what_wore_out_early_is_the_best_of_nothing(
+    chromium: webdriver.Chrome, records: list[Record], tmp_path: Path
+) -> None:
+    changed = copy.deepcopy(records[:4])
+    first = min(range(4), key=lambda run: changed[run]["flash"]["erases"]["total"])
+    changed[first]["requests"]["completed"] -= 1
+    changed[first]["end_of_life"] = {"host_bytes": 4096, "unanswered": 1}
+    page = tmp_path / "report.html"
+    page.write_text(build_page(changed), encoding="utf-8")
+    look(chromium)
+    open_report(chromium, page)
+    assert every(chromium, "#table td.best")
+    assert not every(chromium, f"#table tr[data-run='{first}'] td.best")
+
+
 def test_the_table_is_saved(browser: webdriver.Chrome, downloads: Path, records: list[Record]) -> None:
     press(browser, ".legend [data-value=fab]")
     until(lambda: len(every(browser, "#table tr[data-run]")) == 18)

@@ -13,6 +13,7 @@ import pytest
 from conftest import COMMAND, SMALL_SETS, Cli
 
 import eraseblock
+from eraseblock.readings.analysis import _Facts
 from eraseblock.results.record import Analysis
 from eraseblock.results.store import read_records
 
@@ -98,6 +99,13 @@ def test_an_order_that_a_reading_reverses(cli: Cli, tmp_path: Path) -> None:
     assert "erases: bplru beats fab (0.80x)" in shown
     assert f"{TOUCH_FIRST}: fab beats bplru (0.71x)" in shown
     assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_nothing_rests_on_what_wore_out_on_the_way() -> None:
+    run: Any = {"trusted": True, "waf": 2.0}
+    assert _Facts(run).figure("waf") == 2.0
+    assert _Facts({**run, "end_of_life": {"unanswered": 0}}).figure("waf") == 2.0
+    assert _Facts({**run, "end_of_life": {"unanswered": 9}}).figure("waf") is None
 
 
 def test_where_nothing_moves(cli: Cli, tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import eraseblock
 from eraseblock.advice.case import Case, Wish, few_erased
 from eraseblock.cli import main
 from eraseblock.comparison import Comparison
@@ -16,7 +18,7 @@ from eraseblock.results import units
 from eraseblock.results.units import bytes_of
 from eraseblock.results.view import Row
 from eraseblock.running import Handling, Quiet
-from eraseblock.tuning.goals import Design, front, goals_of
+from eraseblock.tuning.goals import Design, front, goals_of, spare_of
 from eraseblock.tuning.search import search
 from eraseblock.tuning.space import Budget, Point, Space, chosen, usual
 from eraseblock.tuning.tune import Tuning, told
@@ -175,6 +177,19 @@ def test_designs_keep_to_the_budget_and_runs_are_found_again(
     assert main([*shlex.split(best["command"])[1:], "--json"]) == 0
     [record] = json.loads(capsys.readouterr().out)
     assert record["response_ns"]["all"]["mean"] == best["response_ns.all.mean"]
+
+
+def test_spare_flash_is_what_the_mapping_leaves() -> None:
+    def spare(**ftl: Any) -> float:
+        nand = {"channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1}
+        drive = {"preset": "epo-2011", "nand": {**nand, "blocks_per_plane": 200}, "ftl": ftl}
+        [one] = eraseblock.resolve({**drive, "workload": {"generate": {"kind": "uniform"}}})
+        return spare_of(one.config)
+
+    assert spare(mapping="page") == 0.07
+    assert spare(mapping="page", over_provisioning=0.28) == 0.28
+    # The SSD model keeps more to itself: of 12,800 pages it exports 10,688.
+    assert spare() == pytest.approx(12_800 / 10_688 - 1, abs=0.005)
 
 
 def test_what_outlives_its_run_is_best_by_lifetime(

@@ -482,6 +482,85 @@ def test_one_for_all_sizes_wears_out_at_none() -> None:
     assert found.summary.startswith("In short: one for all sizes is `fab`")
 
 
+def test_what_wore_out_early_is_not_held_against_other_sizes_and_drives() -> None:
+    whole = {"requests": {"submitted": 1000, "completed": 1000}}
+    small = [worn("lru", 1, 200, size="1 MiB"), worn("fab", 1, 300, size="1 MiB")]
+    large = [record(name, mean, size="2 MiB", **whole) for name, mean in (("lru", 5), ("fab", 6))]
+    found = concluded(*small, *large)
+    assert found.summary == ""
+    assert found.overall[0] == (
+        "Sizes are not held against one another: drives wore out before others had served as much."
+    )
+    other = [record("lru", 9, drive="epo-2011", **whole)]
+    [told] = drives_of(conclusions_of(rows(*small, *other)))
+    assert (
+        told == "Drives are not held against one another: drives wore out before others had served as much."
+    )
+    # Drives that served as much are alike, worn out or not.
+    alike = [worn("fab", 1, 300, size="2 MiB"), worn("lru", 2, 300, size="2 MiB")]
+    assert "A larger buffer" in concluded(*small, *alike).overall[0]
+
+
+def test_a_larger_buffer_is_worth_what_the_best_of_them_is() -> None:
+    def swept(*means: float) -> str:
+        runs = [record("lru", mean, size=f"{1 << place} MiB") for place, mean in enumerate(means)]
+        return concluded(*runs).overall[0]
+
+    assert swept(12.41, 8.57, 7.17, 12.55) == (
+        "A larger buffer pays: 12.4 ms at 1 MiB, 7.17 ms at 4 MiB, each with its best; beyond 4 MiB "
+        "it brings under 5 %."
+    )
+    assert swept(5, 9, 5) == "A larger buffer than 1 MiB brings nothing."
+
+
+def test_no_reason_is_given_against_what_is_no_measure() -> None:
+    text = " ".join(concluded(record("lru", 10, reasons=["slow"]), record("fab", 5, erases=1)).sentences)
+    assert "so it is no measure" in text
+    assert "Why" not in text
+
+
+def test_an_axis_whose_ends_are_level_is_told_in_a_sentence() -> None:
+    [text, *_] = concluded(
+        *(record("lru", mean, speedup=2.0**place) for place, mean in enumerate((5.0, 5.6, 5.0)))
+    ).sentences
+    assert text == "4 MiB: host.speedup: mean response 5 ms at 1, 5 ms at 4."
+
+
+def test_seeds_of_a_scheme_are_no_rivals() -> None:
+    runs = [record("fab", 5), *(record("cbm", mean) for mean in (4.0, 6.0, 8.0))]
+    for seed, run in enumerate(runs[1:]):
+        run["config"]["buffer"]["scheme"]["seed"] = seed
+    [contest] = contests_of(rows(*runs))
+    assert [(one.name, len(one.rows)) for one in contest.designs] == [("fab", 1), ("cbm", 3)]
+    assert "take `fab`" in verdict(*runs)
+    assert rows(*runs[:2])[1].scheme == "cbm"
+
+
+def test_what_comes_after_the_last_request_may_decide() -> None:
+    def flushed(scheme: str, in_parts: float, after: float) -> dict[str, Any]:
+        series = {"programs": [in_parts] * 10}
+        return record(scheme, None, programs=in_parts * 10 + after, series=series)
+
+    column = NAMED["writes"]
+
+    def told(one: dict[str, Any], other: dict[str, Any]) -> str:
+        [found] = conclusions_of(rows(one, other), column)
+        return found.verdicts[0].text
+
+    # All that decides is written at the end.
+    text = told(flushed("none", 15, 0), flushed("bplru", 0, 496))
+    assert "in 0 of 10 parts of the run only: what comes after the last request decides" in text
+    # What is ahead in each part is ahead, unless the end outweighs the parts.
+    assert "in 10 of 10 parts of the run." in told(flushed("lru", 30, 50), flushed("fab", 15, 50))
+    assert "in 10 of 10 parts of the run." in told(flushed("lru", 30, 40), flushed("fab", 15, 50))
+    # The lead is all but lost at the end.
+    text = told(flushed("lru", 30, 0), flushed("fab", 20, 80))
+    assert (
+        text
+        == "4 MiB: nothing clearly beats `lru` (300): `fab`, 280, is ahead in 10 of 10 parts of the run only."
+    )
+
+
 def test_drives_are_not_ranked_by_lifetime_where_one_outlives_the_run() -> None:
     column = column_named("lifetime", "--sort")
 

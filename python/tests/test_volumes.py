@@ -265,6 +265,27 @@ def test_the_sentence_on_rivals_is_of_one_ftl_and_of_trusted_runs(results: eb.Re
     assert said(records)[0].endswith("no verdict, as no run is to be trusted")
 
 
+def test_a_volume_on_which_a_drive_wore_out_early_does_not_count(results: eb.Results) -> None:
+    def said(records: list[dict[str, Any]]) -> str:
+        return sentences_of(fleets_of(rows_of(records)))[0]
+
+    records: list[dict[str, Any]] = [deepcopy(dict(cast(Any, one))) for one in results]
+    number = records[0]["config"]["workload"]["volumes"]
+    records[0]["end_of_life"] = {"host_bytes": 4096, "unanswered": 1}
+    records[0]["requests"]["completed"] -= 1
+    assert said(records).endswith(
+        "on 1 volumes, which do not count, drives wore out before others had served as much"
+    )
+    before = said(records)
+    records[0]["response_ns"]["all"]["mean"] *= 1000
+    assert said(records) == before
+    # Where all served as much, it does.
+    for one in records:
+        if one["config"]["workload"]["volumes"] == number:
+            one["requests"]["completed"] = records[0]["requests"]["completed"]
+    assert "do not count" not in said(records)
+
+
 def test_a_volume_is_no_design_to_take(results: eb.Results) -> None:
     lru = [one for one in results if one["config"]["buffer"]["scheme"]["kind"] == "lru"]
     assert len(lru) == len(VOLUMES)

@@ -3,7 +3,7 @@
 use eraseblock_core::config::{
     BufferSection, DeviceConfig, FtlConfig, HostConfig, NandConfig, PreconditionConfig,
 };
-use eraseblock_core::device::hopeless;
+use eraseblock_core::device::{hopeless, spare_share};
 use eraseblock_core::metrics::Metric;
 use eraseblock_traces::WorkloadConfig;
 use schemars::JsonSchema;
@@ -104,6 +104,15 @@ impl Experiment {
             precondition: self.precondition.clone(),
             seed: self.seed,
         }
+    }
+
+    /// Spare flash / what the host sees.
+    ///
+    /// # Errors
+    /// A drive that cannot be built so.
+    pub fn spare_share(&self) -> Result<f64, ConfigError> {
+        spare_share(&self.device())
+            .map_err(|error| ConfigError::new("experiment", None, error.to_string()))
     }
 
     /// Why its run would take very long and say nothing but that, if it would.

@@ -112,6 +112,12 @@ fn hopeless(experiment_json: String, scheme: Option<Py<PyAny>>) -> PyResult<Opti
     Ok(one.hopeless())
 }
 
+/// Spare flash / what the host sees of the drive of a resolved experiment.
+#[pyfunction]
+fn spare_share(experiment_json: &str) -> PyResult<f64> {
+    read(experiment_json, None)?.spare_share().map_err(errors::config)
+}
+
 /// Forgets the filled drives that runs with `share` have kept for others.
 #[pyfunction]
 fn forget_filled(py: Python<'_>) {
@@ -194,6 +200,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(identify, module)?)?;
     module.add_function(wrap_pyfunction!(hopeless, module)?)?;
+    module.add_function(wrap_pyfunction!(spare_share, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(forget_filled, module)?)?;
     module.add_function(wrap_pyfunction!(volumes, module)?)?;

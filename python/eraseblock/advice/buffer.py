@@ -41,8 +41,10 @@ def ask(case: Case) -> Answer:
     assert best is not None
     answer = enough.answer.removeprefix("take ").rstrip(".")
     sentence = f"Buffer: {units.size(enough.contest.buffer_bytes)}; {_taken(enough, answer)}."
-    sentence += "".join(f" {one}" for one in enough.details if one.startswith("Built"))
-    sentence += _worth(decided, enough, column) + passed_over(enough.contest.designs)
+    sentence += "".join(f" {one}" for one in enough.details if "no reconstruction" in one.lower())
+    sentence += _worth(decided, enough, column) + passed_over(
+        enough.contest.designs, enough.contest.cut_short
+    )
     decisive = [*best.rows, *(enough.reference.rows if enough.reference else ())]
     table, picture = _table(conclusion, column, enough)
     result = {
@@ -100,7 +102,8 @@ def _table(conclusion: Conclusion, column: Column, enough: Verdict | None) -> tu
                 taken = len(rows)
             size = contest.buffer_bytes
             figures = {one.title: design.value(one) for one in columns}
-            rows.append({"size_bytes": size, "buffer": design.name, **figures, "trusted": design.competes})
+            trusted = design in contest.ranked
+            rows.append({"size_bytes": size, "buffer": design.name, **figures, "trusted": trusted})
             name = f"{design.name} †" if design.row.reconstruction else design.name
             shown.append([units.size(size), name, *(one.show(design.value(one)) for one in columns)])
     titles = {"size_bytes": "size", "buffer": "buffer", **{one.title: one.title for one in columns}}

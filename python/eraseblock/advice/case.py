@@ -238,14 +238,16 @@ def short_size(count: int) -> str:
     return f"{count}B"
 
 
-def passed_over(designs: Sequence[Design]) -> str:
+def passed_over(designs: Sequence[Design], cut_short: Sequence[Design]) -> str:
     """A sentence on those that cannot be taken, however good their figures look; empty where all can."""
-    some = [one for one in designs if not all(row.trusted for row in one.rows)]
-    if not some:
-        return ""
-    found = advice_of([row for one in some for row in one.rows])
-    reasons = "; ".join(one.sentence.rstrip(".") for one in found if one.distrust)
-    return f" Passed over, as not to be trusted: {listed(some)} ({reasons})."
+    text = ""
+    if some := [one for one in designs if not all(row.trusted for row in one.rows)]:
+        found = advice_of([row for one in some for row in one.rows])
+        reasons = "; ".join(one.sentence.rstrip(".") for one in found if one.distrust)
+        text = f" Passed over, as not to be trusted: {listed(some)} ({reasons})."
+    if cut_short:
+        text += f" Passed over, as worn out before others had served as much: {listed(cut_short)}."
+    return text
 
 
 def doubts_of(rows: Sequence[Row], but: tuple[str, ...] = ()) -> tuple[str, ...]:

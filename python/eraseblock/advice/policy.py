@@ -30,7 +30,7 @@ def ask(case: Case) -> Answer:
     table = Table(
         {"policy": "policy", **{one.title: one.title for one in columns}},
         [
-            {"policy": one.name, **{c.title: one.value(c) for c in columns}, "trusted": one.competes}
+            {"policy": one.name, **{c.title: one.value(c) for c in columns}, "trusted": one in contest.ranked}
             for one in designs
         ],
         [[one.name, *(c.show(one.value(c)) for c in columns)] for one in designs],
@@ -44,7 +44,7 @@ def ask(case: Case) -> Answer:
     if not ranked:
         sentence = f"Collection: no policy can be named, as {why_none(contest.designs, WAF)}."
         return Answer("gc", sentence, doubts_here(case, rows), table, picture, (command,))
-    sentence = f"Collection: {_choice(ranked)}, {where}.{passed_over(designs)}"
+    sentence = f"Collection: {_choice(ranked)}, {where}.{passed_over(designs, contest.cut_short)}"
     decisive = [*ranked[0].rows, *(row for one in ranked if one.name == "greedy" for row in one.rows)]
     result = {"policy": ranked[0].name, "waf": ranked[0].value(WAF)}
     return Answer("gc", sentence, doubts_here(case, decisive), table, picture, (command,), result)
@@ -53,6 +53,8 @@ def ask(case: Case) -> Answer:
 def _choice(ranked: list[Design]) -> str:
     best, last = ranked[0], ranked[-1]
     lowest, highest = best.value(WAF) or 0.0, last.value(WAF) or 0.0
+    if len(ranked) == 1:
+        return f"take {named(best)}: write amplification {lowest:.2f}; there is none to compare it with"
     if highest <= lowest * (1 + TIE):
         return f"it makes no difference which block goes next: write amplification is {lowest:.2f} with all"
     level = [one for one in ranked[1:] if (one.value(WAF) or 0.0) <= lowest * (1 + TIE)]

@@ -10,6 +10,7 @@ is lower there, not higher.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ _ONE_PLANE: dict[str, Any] = {
     "nand.dies_per_chip": 1,
     "nand.planes_per_die": 1,
     "nand.multi_plane": False,
+    # It stands for a drive in long use: it wears out in no run.
+    "nand.endurance": 0,
     "host.replay": "untimed",
     # What the buffer holds at the end was written, too: it counts for much in a short trace.
     "host.end_of_run": "flush",
@@ -103,10 +106,7 @@ def _cut_down(case: Case) -> SmallDrive:
     nand = config["nand"]
     page, program = bytes_of(nand["page_size"]), int(nand["pages_per_program"])
     pages = int(nand["pages_per_block"])
-    planes = nand["channels"] * nand["chips_per_channel"] * nand["dies_per_chip"] * nand["planes_per_die"]
-    flash = planes * nand["blocks_per_plane"] * pages * page
-    exported = config["ftl"]["exported"]
-    spare = (flash / bytes_of(exported) - 1) if exported else config["ftl"]["over_provisioning"] or 0.07
+    spare = _core.spare_share(json.dumps(config))
     footprint = case.profile()["profile"]["footprint"]["bytes"]
     # As large as the drive's, halved while the trace touches too few of them, or too little of each.
     while True:

@@ -109,10 +109,14 @@ class _Facts:
         return _Facts(None, ("refused" if refused else "failed", str(error)))
 
     def figure(self, path: str) -> float | None:
-        """A figure; None where there is none, or none to be relied on."""
-        if self.record is None or not self.record.get("trusted", True):
+        """A figure; None where there is none, or none to be relied on, or of a part of the workload alone."""
+        if self.record is None or not self.record.get("trusted", True) or self._was_cut_short():
             return None
         return self._value(path)
+
+    def _was_cut_short(self) -> bool:
+        """Whether the drive wore out before the workload ended: it did less than others."""
+        return bool(((self.record or {}).get("end_of_life") or {}).get("unanswered"))
 
     def told(self) -> dict[str, Any]:
         if self.record is None:

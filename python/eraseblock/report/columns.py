@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from eraseblock.report.figures import describe, in_order
@@ -19,7 +19,18 @@ _MAIN_AXES = ("trace", "ftl", "scheme", "size")
 # What a preset brings along.
 _OF_A_DRIVE = ("ftl", "size")
 # Parts of a record that have a place of their own in the page.
-_NOT_FIGURES = ("key", "name", "version", "config", "trace", "trusted", "reasons", "warnings", "offline")
+_NOT_FIGURES = (
+    "key",
+    "name",
+    "version",
+    "engine",
+    "config",
+    "trace",
+    "trusted",
+    "reasons",
+    "warnings",
+    "offline",
+)
 
 
 def axes_of(rows: Sequence[Row], sources: Sequence[str]) -> list[Json]:
@@ -108,8 +119,13 @@ def settings_of(tables: Sequence[Mapping[str, Any]]) -> list[Json]:
     return columns
 
 
-def sentences_of(records: Sequence[Record]) -> Json:
-    """Reasons for distrust and warnings of each run, each sentence once, and which runs knew the future."""
+def sentences_of(records: Sequence[Record], cut_short: Container[int]) -> Json:
+    """Reasons for distrust and warnings of each run, each sentence once, and which runs knew the future.
+
+    Args:
+        records: the runs.
+        cut_short: those (`id`) whose drives wore out before others had served as much.
+    """
     places: dict[str, int] = {}
 
     def numbers(record: Record, key: str) -> list[int]:
@@ -118,6 +134,7 @@ def sentences_of(records: Sequence[Record]) -> Json:
     found = {
         "trusted": _column([int(bool(record.get("trusted", True))) for record in records]),
         "offline": _column([int(bool(record.get("offline"))) for record in records]),
+        "cut": _column([int(id(record) in cut_short) for record in records]),
         "reasons": _column([numbers(record, "reasons") for record in records]),
         "warnings": _column([numbers(record, "warnings") for record in records]),
     }

@@ -20,6 +20,7 @@ from eraseblock.report.sensitivity import section_of
 from eraseblock.report.verdicts import verdicts_of
 from eraseblock.results.advice import Advice, advice_of
 from eraseblock.results.conclusion import conclusions_of
+from eraseblock.results.contest import contests_of
 from eraseblock.results.fleet import FEW, Fleet, fleets_of, volume_of
 from eraseblock.results.headline import MEAN
 from eraseblock.results.missing import Missing
@@ -90,6 +91,8 @@ def build_page(
     # Of many volumes, what they come to together says more than each does.
     told = {id(row.record) for fleet in fleets if len(fleet.rows) > FEW for row in fleet.rows}
     conclusions = conclusions_of([row for row in rows if id(row.record) not in told])
+    losers = [design for one in contests_of(rows) for design in one.cut_short]
+    cut_short = {id(row.record) for design in losers for row in design.rows}
     name = next((str(record["name"]) for record in shown if record.get("name")), "results")
     data = {
         "name": name,
@@ -104,7 +107,7 @@ def build_page(
         "figures": figures_of(shown),
         "config": settings_of([record["config"] for record in shown]),
         "traces": settings_of([record["trace"] for record in shown]),
-        "notes": sentences_of(shown),
+        "notes": sentences_of(shown, cut_short),
         "commands": commands_of(shown),
     }
     light, dark = colours()

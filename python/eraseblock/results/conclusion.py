@@ -12,7 +12,7 @@ from eraseblock.results.evidence import TIE
 from eraseblock.results.headline import ERASES, FLUSHES, HITS, WAF, WRITES, Column
 from eraseblock.results.verdict import WORTH, Verdict, verdict_of
 from eraseblock.results.view import Row
-from eraseblock.results.wording import named, percent, percents
+from eraseblock.results.wording import WORE_OUT, named, percent, percents
 
 # From so many times as many pages at a time on, that is why.
 _TOGETHER = 2.0
@@ -73,6 +73,10 @@ def drives_of(conclusions: Sequence[Conclusion]) -> list[str]:
         if column.endless and any(verdict.best is None for one in some for verdict in one.verdicts):
             # A drive that outlives the run has no figure to be told beside others.
             continue
+        whose = f" under {trace}" if len(traces) > 1 else ""
+        if len(some) > 1 and not _served_alike([verdict for one in some for verdict in one.verdicts], column):
+            sentences.append(f"Drives{whose} are not held against one another: {WORE_OUT}.")
+            continue
         parts = []
         for one in some:
             decided = [verdict for verdict in one.verdicts if verdict.best is not None]
@@ -81,9 +85,19 @@ def drives_of(conclusions: Sequence[Conclusion]) -> list[str]:
                 assert verdict.best is not None
                 parts.append(f"{one.drive} {column.show(value)} (`{verdict.best.name}`, {verdict.place})")
         if len(parts) > 1:
-            whose = f" under {trace}" if len(traces) > 1 else ""
             sentences.append(f"Drives at their best{whose}, by {column.name}: {', '.join(parts)}.")
     return sentences
+
+
+def _served_alike(verdicts: Sequence[Verdict], column: Column) -> bool:
+    """Whether the best of each did the same work, or lived as long as it could, if that is what counts."""
+    bests = [one.best for one in verdicts if one.best is not None]
+    return column.endless or not any(one.wore_out for one in bests) or len({one.served for one in bests}) < 2
+
+
+def _apart(verdicts: Sequence[Verdict]) -> str:
+    what = "Cases" if any(one.contest.settings for one in verdicts) else "Sizes"
+    return f"{what} are not held against one another: {WORE_OUT}."
 
 
 def _extreme(verdicts: Sequence[Verdict], column: Column) -> tuple[float, Verdict]:
@@ -95,7 +109,8 @@ def _extreme(verdicts: Sequence[Verdict], column: Column) -> tuple[float, Verdic
 def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Column | None) -> Conclusion:
     column = column or measure_of(contests)
     verdicts = tuple(verdict_of(contest, column) for contest in contests)
-    size = _worth_of_size(verdicts, column)
+    alike = _served_alike(verdicts, column)
+    size = _worth_of_size(verdicts, column) if alike else [_apart(verdicts)]
     if not any(one.answer for one in verdicts):
         return Conclusion(trace, drive, column, verdicts, "", tuple(size))
     why = _why(verdicts)
@@ -103,7 +118,7 @@ def _conclusion(trace: str, drive: str, contests: Sequence[Contest], column: Col
     others = [contest for contest in contests if contest.choice != BUFFER]
     bound = [] if others else _bound(verdicts, column)
     overall = (*size, *why, *bursts_of(contests, column), *bound, *_same(contests), *_caution(verdicts))
-    return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts), overall)
+    return Conclusion(trace, drive, column, verdicts, _one_for_all(verdicts) if alike else "", overall)
 
 
 def _one_for_all(verdicts: Sequence[Verdict]) -> str:
@@ -164,16 +179,19 @@ def _worth_of_size(verdicts: Sequence[Verdict], column: Column) -> list[str]:
     bests = dict(sorted(known))
     if len(bests) < 2 or len(bests) < len(verdicts):
         return []
-    (small, first), *_, (large, last) = bests.items()
-    gain = last - first if column.good == "high" else first - last
-    if gain <= TIE * abs(first):
+    (small, first), *larger = bests.items()
+    sign = 1 if column.good == "high" else -1
+    # Of equally good ones the largest.
+    large, best = max(larger, key=lambda one: (sign * one[1], one[0]))
+    if sign * (best - first) <= TIE * abs(first):
         return [f"A larger buffer than {units.size(small)} brings nothing."]
-    near = [size for size, value in bests.items() if abs(value - last) <= WORTH * abs(last)]
+    near = [size for size, value in bests.items() if abs(value - best) <= WORTH * abs(best)]
     text = f"A larger buffer {'brings little' if near[0] == small else 'pays'}: {column.show(first)} at"
-    text = f"{text} {units.size(small)}, {column.show(last)} at {units.size(large)}, each with its best"
+    text = f"{text} {units.size(small)}, {column.show(best)} at {units.size(large)}, each with its best"
     if near[0] == small:
         return [f"{text}."]
-    return [f"{text}; beyond {units.size(near[0])} it brings under 5 %." if near[0] != large else f"{text}."]
+    beyond = near[0] != max(bests)
+    return [f"{text}; beyond {units.size(near[0])} it brings under 5 %." if beyond else f"{text}."]
 
 
 def _why(verdicts: Sequence[Verdict]) -> list[str]:

@@ -24,6 +24,8 @@ _WIDE = 0.10
 PARTS = 10
 # So many parts at most are an end of it.
 _END = 3
+# Where the total of what parts add up to stands, the end of the run included.
+_TOTALS = {"programs": "flash.programs.total", "erases": "flash.erases.total"}
 # How seldom chance alone may make a difference that is called one.
 _CHANCE = 0.05
 # Student's t for that, on both sides, by degrees of freedom.
@@ -63,6 +65,8 @@ def evidence(better: Design, worse: Design, column: Column) -> Evidence:
     sign = -1 if high else 1
     pairs, gains = _seeds(better, worse, column), _parts(better, worse, column)
     by_parts = None if gains is None else _by_parts([sign * gain for gain in gains], wide=wide)
+    if by_parts is not None and gains is not None and (end := _end(better, worse, column, gains)):
+        by_parts = _with_end([sign * gain for gain in gains], sign * end, by_parts, wide=wide)
     if pairs is None:
         return by_parts or Evidence("unknown")
     by_seeds = _by_seeds([sign * (b - a) for a, b in pairs], wide=wide)
@@ -117,6 +121,22 @@ def _parts(one: Design, other: Design, column: Column) -> list[float] | None:
     first, second = ([fmean(values) for values in zip(*rows, strict=True)] for rows in lists)
     edges = [part * len(first) // PARTS for part in range(PARTS + 1)]
     return [float(sum(second[low:high]) - sum(first[low:high])) for low, high in pairwise(edges)]
+
+
+def _end(one: Design, other: Design, column: Column, gains: Sequence[float]) -> float:
+    """The same of what comes after the last request, as where the buffer is flushed: it is in no part."""
+    path = _TOTALS.get(column.parts)
+    first, second = (None if path is None else design.figure(path) for design in (one, other))
+    return 0.0 if first is None or second is None else round(second - first - sum(gains), 6)
+
+
+def _with_end(gains: Sequence[float], end: float, by_parts: Evidence, *, wide: bool) -> Evidence:
+    """The evidence of the parts, if the end of the run does not turn it round."""
+    if sum(gains) > 0:
+        found = _by_parts([*gains, end], wide=wide)
+        if found.finding == "sure" or by_parts.finding != "sure":
+            return replace(found, how=by_parts.how)
+    return Evidence("unsure", by_parts.how, "what comes after the last request decides", wide)
 
 
 def _by_parts(gains: Sequence[float], *, wide: bool) -> Evidence:

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from eraseblock.results import units
 from eraseblock.results.headline import ERASES, MEAN, P99, WAF, WRITES, Column
 from eraseblock.results.view import VOLUMES, Row, rows_of
-from eraseblock.results.wording import relative
+from eraseblock.results.wording import WORE_OUT, relative
 
 # More volumes than this are told together; each of them where all runs are asked for.
 FEW = 4
@@ -270,18 +270,37 @@ def sentences_of(fleets: Sequence[Fleet]) -> list[str]:
         elif doubtful == len(runs):
             sentences.append(f"{about}: no verdict, as no run is to be trusted")
         elif shared:
-            known = shared - {volume_of(one.record) for one in runs if not one.trusted}
-            if not known:
+            trusted = shared - {volume_of(one.record) for one in runs if not one.trusted}
+            if not trusted:
                 sentences.append(f"{about}: no verdict, as on no volume all runs are to be trusted")
+                continue
+            known = trusted - _cut_short(runs)
+            if not known:
+                sentences.append(f"{about}: no verdict, as on each volume {WORE_OUT}")
                 continue
             doubt = (
                 f"; {doubtful:,} of {len(runs):,} runs are not to be trusted, and their volumes "
-                f"({len(shared) - len(known):,}) do not count"
+                f"({len(shared) - len(trusted):,}) do not count"
             )
+            ended = f"; on {len(trusted) - len(known):,} volumes, which do not count, {WORE_OUT}"
             sentences.append(
                 f"{about}: {_ahead([one.on(known) for one in rivals])}{doubt if doubtful else ''}"
+                f"{ended if known < trusted else ''}"
             )
     return sentences
+
+
+def _cut_short(runs: Sequence[Row]) -> set[int | None]:
+    """The volumes on which a drive wore out before a rival's had served as much: it did less in all."""
+    of: dict[int | None, list[Row]] = defaultdict(list)
+    for one in runs:
+        of[volume_of(one.record)].append(one)
+    return {
+        volume
+        for volume, some in of.items()
+        if any(one.figure("end_of_life") for one in some)
+        and len({one.figure("requests.completed") for one in some}) > 1
+    }
 
 
 def _ahead(rivals: Sequence[Fleet]) -> str:

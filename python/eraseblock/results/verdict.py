@@ -9,7 +9,7 @@ from eraseblock.results import units
 from eraseblock.results.contest import BASELINES, Contest, Design
 from eraseblock.results.evidence import Evidence, evidence
 from eraseblock.results.headline import Column
-from eraseblock.results.wording import gap, listed, named, relative, shown, why_none
+from eraseblock.results.wording import LEVEL, gap, listed, named, relative, shown, why_none
 
 # A smaller gain is not worth another step of an axis, or a larger buffer.
 WORTH = 0.05
@@ -44,7 +44,7 @@ class Verdict:
     @property
     def clear(self) -> bool:
         """Whether the winner is better than what it is measured by, bursts or not."""
-        return self.reference is not None and not self.evidence.level
+        return self.reference in self.contest.entrants(self.column) and not self.evidence.level
 
 
 def size_of(buffer_bytes: int) -> str:
@@ -189,8 +189,10 @@ def _curve(contest: Contest, column: Column, ranked: Sequence[Design]) -> str:
     ends = f"{shown(first, column)} at {first.name}, {shown(last, column)} at {last.name}"
     if best is not first and best is not last:
         return f"{subject} is best at {best.name} ({shown(best, column)}); {ends}."
-    away = relative(first.value(column), last.value(column)).replace(" below", " less")
-    text = f"{subject} {ends} ({away.replace(' above', ' more')})"
+    away = relative(first.value(column), last.value(column))
+    text = f"{subject} {ends}"
+    if away != LEVEL:
+        text += f" ({away.replace(' below', ' less').replace(' above', ' more')})"
     enough = _enough(along if best is last else along[::-1], column)
     return f"{text}." if enough is None else f"{text}; within 5 % of the best from {enough.name} on."
 

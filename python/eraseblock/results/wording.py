@@ -10,6 +10,10 @@ from eraseblock.results.headline import MEAN, WAF, Column
 
 # From so many times on, a multiple says more than per cent.
 _MULTIPLE = 3.0
+# Why what drives did is not held against one another.
+WORE_OUT = "drives wore out before others had served as much"
+# What two figures are that do not differ.
+LEVEL = "level with"
 # Of so little what is less would be rounded to all of it.
 _REST = 0.005
 # More names than this are counted.
@@ -63,7 +67,7 @@ def relative(first: float | None, second: float | None) -> str:
     if first is None or second is None:
         return "beside"
     if abs(second - first) <= TIE / 2 * max(abs(first), abs(second)):
-        return "level with"
+        return LEVEL
     side = "below" if second < first else "above"
     if first <= 0 or second <= 0:
         return side

@@ -202,7 +202,7 @@ def _add_section(
         before = len(table.columns) - len(columns) - int(compared)
         bounds = []
         for column in columns:
-            bounds.append(_bound(column, rivals))
+            bounds.append(_bound(column, section.contest.designs))
             bounds += [Text()] if compared and column is sheet.decisive else []
         table.add_row(*[""] * (before - 1), Text("bound", "dim"), *bounds)
 
@@ -288,10 +288,14 @@ def _scheme_width(designs: Iterable[Design]) -> int:
     return max(longest_word(names), min(_SCHEME_WIDTH, longest(names)))
 
 
-def _bound(column: Column, members: Sequence[Row]) -> Text:
-    """The best that any scheme could reach at this size; it depends on workload and drive alone."""
-    values = [value for row in members if (value := row.figure(column.bound)) is not None]
-    return Text(f"{column.show(values[0])} " if values else "", "dim")
+def _bound(column: Column, designs: Sequence[Design]) -> Text:
+    """The best that any scheme could reach at this size: it depends on workload and drive alone.
+
+    Where designs differ in more than their schemes, that of the one that allows most.
+    """
+    values = [value for one in designs if (value := one.figure(column.bound)) is not None]
+    best = max if column.good == "high" else min
+    return Text(f"{column.show(best(values))} " if values else "", "dim")
 
 
 def _legend(sheets: Sequence[Sheet], columns: Sequence[Column], wanted: Sequence[Column]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,11 +135,8 @@ def flash_bytes(config: dict[str, Any]) -> int:
 
 
 def spare_of(config: dict[str, Any]) -> float:
-    """Spare flash / what the host sees, as configured."""
-    exported = config["ftl"]["exported"]
-    if exported:
-        return flash_bytes(config) / bytes_of(exported) - 1
-    return float(config["ftl"]["over_provisioning"] or 0.07)
+    """Spare flash / what the host sees: as configured, or more where the mapping needs more."""
+    return _core.spare_share(json.dumps(config))
 
 
 def written_until_worn(row: Row, endurance: int) -> float | None:

@@ -275,6 +275,23 @@ pub(super) fn most_exported(config: &DeviceConfig, geometry: &Geometry) -> u64 {
     config.ftl.mapping.exported_pages(geometry).saturating_mul(geometry.page_bytes)
 }
 
+/// Spare flash / what the host sees: as configured, or more where the mapping needs more.
+///
+/// # Errors
+/// An impossible geometry, or one of which the mapping can export nothing.
+pub fn spare_share(config: &DeviceConfig) -> Result<f64, DeviceError> {
+    let geometry = Geometry::new(&config.nand).map_err(DeviceError::Config)?;
+    logical_pages(config, &geometry)?;
+    let raw = u64::from(geometry.pages()) * geometry.page_bytes;
+    let most = most_exported(config, &geometry);
+    let exported = match config.ftl.exported {
+        Some(bytes) => bytes.0,
+        None if beside_spare(config, raw) <= most => return Ok(config.ftl.spare()),
+        None => most,
+    };
+    Ok(raw as f64 / exported as f64 - 1.0)
+}
+
 /// Pages that the host sees: whole logical blocks.
 pub(super) fn logical_pages(
     config: &DeviceConfig,

@@ -35,6 +35,7 @@ mod serving;
 mod time;
 mod warm_up;
 
+pub use assemble::spare_share;
 pub use error::DeviceError;
 pub use filled::Filled;
 pub use power::{Crash, Fate, Saved};

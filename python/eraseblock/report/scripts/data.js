@@ -36,6 +36,13 @@ const labelOf = (run, axis) => axis.labels[axis.of[run]];
 const isTrusted = (run) => at(data.notes.trusted, run) === 1;
 /// A run that knew the future shows what others could reach, and is never the best of them.
 const competes = (run) => isTrusted(run) && at(data.notes.offline, run) !== 1;
+const LIFETIME = "end_of_life.host_bytes";
+/// Whether a run may be the best by a figure. What wore out before its rivals had served as much did less than they: it wins
+/// nothing but by how long it lived, and there what outlived the run comes first, without a figure.
+function mayWin(run, figure) {
+  if (!competes(run)) return false;
+  return figure.path === LIFETIME ? data.runs.every((one) => !competes(one) || figureOf(one, LIFETIME) !== null) : at(data.notes.cut, run) !== 1;
+}
 const sentencesOf = (run, kind) => at(data.notes[kind], run).map((place) => data.notes.sentences[place]);
 
 /// The setting of a run as text; null where it has no such key.

@@ -17,7 +17,8 @@ function rankingOf(axis) {
 function rankedBy(axis, figure) {
   const places = axis.labels.map(() => []);
   const asked = data.runs.filter((run) => figure && figureOf(run, figure.path) !== null);
-  const peers = asked.some(competes) ? asked.filter(competes) : asked;
+  const able = asked.filter((run) => mayWin(run, figure));
+  const peers = able.length ? able : asked;
   const axes = data.varying.filter((other) => other !== axis);
   for (const members of grouped(peers, (run) => axes.map((other) => other.of[run]).join(",")).values()) {
     const sign = figure.good === "high" ? -1 : 1;

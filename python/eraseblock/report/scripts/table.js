@@ -63,10 +63,11 @@ function bestOf(runs) {
   for (const figure of data.figures.filter((one) => one.good)) {
     const winners = new Set();
     for (const members of groups.values()) {
-      const values = members.map((run) => figureOf(run, figure.path)).filter((value) => value !== null);
+      const able = members.filter((run) => mayWin(run, figure));
+      const values = able.map((run) => figureOf(run, figure.path)).filter((value) => value !== null);
       if (new Set(values).size < 2) continue;
       const first = figure.good === "low" ? Math.min(...values) : Math.max(...values);
-      for (const run of members) if (figureOf(run, figure.path) === first) winners.add(run);
+      for (const run of able) if (figureOf(run, figure.path) === first) winners.add(run);
     }
     best.set(figure.path, winners);
   }
