@@ -6,6 +6,7 @@ python examples/my_scheme.py TRACE
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 
 import eraseblock as eb
 
@@ -16,8 +17,11 @@ class MyClock(eb.Buffer):
     reason = "first page at the hand that was not used since"
 
     def start(self, shape: eb.Shape) -> None:
-        """Begin empty; the hand points to the first page of the dict, which is the one it meets next."""
-        self.used: dict[int, bool] = {}
+        """Begin empty; the hand points to the first page, which is the one it meets next.
+
+        A plain dict would not do: to find its first key takes the longer, the more were taken from there.
+        """
+        self.used: OrderedDict[int, bool] = OrderedDict()
 
     def hit(self, page: int, write: bool) -> None:
         """The page was used."""
@@ -30,8 +34,8 @@ class MyClock(eb.Buffer):
     def evict(self, page: int, write: bool) -> int:
         """Go round until a page is met that was not used."""
         while True:
-            met = next(iter(self.used))
-            if not self.used.pop(met):
+            met, was_used = self.used.popitem(last=False)
+            if not was_used:
                 return met
             self.used[met] = False
 
@@ -45,6 +49,8 @@ class MyClock(eb.Buffer):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python examples/my_scheme.py TRACE")
     for record in eb.compare(sys.argv[1], buffers=["lru", MyClock]):
         scheme, ratio = record["config"]["buffer"]["scheme"]["kind"], record["hit_ratio"]["all"]
         print(f"{scheme}: hit ratio {ratio:.1%}")

@@ -19,6 +19,8 @@ from eraseblock.requests import is_table, requests_of
 from eraseblock.scheme import Brought, brought, is_scheme
 
 Config = dict[str, Any]
+# Folders that an error names.
+_BELOW = 3
 # Overrides: texts such as `"host.speedup=2"` or one of them, or values by key, as in `{"host.speedup": 2}`.
 Sets = str | Sequence[str] | Mapping[str, Any]
 # The engine's word for `None`, as TOML has none: what a preset sets does not hold then.
@@ -321,5 +323,9 @@ def unreadable(path: Path, error: OSError) -> str:
         folder = path.parent
         if not folder.is_dir():
             return f"{path}: no such file (nor is there a folder {folder})"
+        below = sorted(one.parent for one in folder.glob(f"*/{path.name}"))
+        if below:
+            more = f" and {len(below) - _BELOW} more" if len(below) > _BELOW else ""
+            return f"{path}: no such file; there is one in {', '.join(map(str, below[:_BELOW]))}{more}"
         return f"{path}: no such file{nearest(path.name, sorted(p.name for p in folder.iterdir()))}"
     return f"{path}: cannot be read: {reason}"

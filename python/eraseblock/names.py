@@ -104,7 +104,7 @@ def nearest(name: str, candidates: Sequence[str]) -> str:
     import difflib
 
     lower = {candidate.lower(): candidate for candidate in candidates}
-    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
     return f"; did you mean `{lower[close[0]]}`?" if close else ""
 
 

@@ -17,6 +17,8 @@ _COLUMNS = ("at", "op", "address", "size", "fua")
 _NEEDED = ("op", "address", "size")
 # What a mapping has one of that holds the keys of a workload, not columns.
 _WORKLOAD = {"path", "generate", "requests", "given"}
+# What a column of times is often called.
+_TIMES = {"time", "times", "timestamp", "ts", "arrival", "arrival_ns", "at_ns", "time_ns"}
 # Nanoseconds of a unit of polars' times.
 _NS = {"ns": 1, "us": 1000, "ms": 1_000_000}
 # The largest number that the engine reads.
@@ -55,10 +57,26 @@ def requests_of(table: Any) -> _core.Requests:
             f"{_WHAT}: no column `{missing[0]}`; found {', '.join(frame.columns) or 'none'}, "
             f"expected {', '.join(_COLUMNS)} (at and fua may be left out)"
         )
+    _refuse_misnamed(table, frame)
     rows = frame.height
     at = _numbers(frame, "at") if "at" in frame.columns else numpy.zeros(rows, numpy.uint64)
     fua = _flags(frame) if "fua" in frame.columns else numpy.zeros(rows, numpy.uint8)
     return _core.Requests(at, _ops(frame["op"]), _numbers(frame, "address"), _numbers(frame, "size"), fua)
+
+
+def _refuse_misnamed(table: Any, frame: polars.DataFrame) -> None:
+    """What is not read may not look like what a run takes, or nobody would notice."""
+    if isinstance(table, Mapping):
+        names = list(table)
+    else:
+        # pandas' own columns: of the frame only those are left that are read.
+        source = table if hasattr(table, "iloc") else frame
+        names = list(getattr(getattr(table, "dtype", None), "names", None) or source.columns)
+    meant = [str(name) for name in names if str(name).lower() in _TIMES]
+    if "at" not in names and meant:
+        raise _core.InputError(
+            f"{_WHAT}: no column `at`, but `{meant[0]}`: call it `at` (ns, or times), or leave it out"
+        )
 
 
 def _framed(table: Any) -> polars.DataFrame:

@@ -106,6 +106,7 @@ def test_compare_and_a_folder_take_tables(tmp_path: Path) -> None:
             {"at": [datetime.datetime(2000, 1, 1), datetime.datetime(3000, 1, 1)]},
             "column `at`, row 1: found 32503680000000000000, expected at most 18446744073709551615",
         ),
+        ({"at": None, "time": [0, 1]}, "no column `at`, but `time`: call it `at`"),
         ({"size": [2**70, 4096]}, "column `size`, row 0: found 1180591620717411303424, expected at most"),
         ({"at": [5, 4]}, "request 1: comes at 4 ns, before the one above it (5 ns)"),
         ({"size": [0, 4096]}, "request 0: asks for no bytes"),

@@ -283,3 +283,38 @@ fn gb_sends_pages_where_the_least_work_waits() {
     // A page that was never written goes there itself.
     assert_eq!(left(Uneven { work: [2, 1, 0, 1], written: false, ..EVEN }), [(0, Some(2))]);
 }
+
+/// A block whose first page was trimmed counted as never written: it was told to go anywhere.
+#[test]
+fn a_block_goes_to_where_it_lies_whatever_became_of_its_first_page() {
+    let drive = |mapping: &Value, state: &str| {
+        support::device(&json!({
+            "nand": {"channels": 4, "blocks_per_plane": 32, "pages_per_block": 4, "program_order": "any"},
+            "ftl": {"exported": "256 KiB", "mapping": mapping},
+            "buffer": {"size": "0 B", "scheme": "none"},
+            "precondition": {"state": state},
+        }))
+    };
+    let unit = |drive: &Device, block: u32| {
+        drive.mapping().advice().and_then(|advice| advice.unit_of_block(LogicalBlock(block)))
+    };
+    let logs = |kind: &str| json!({"kind": kind, "log_blocks": 4});
+    let mappings =
+        [json!("block"), json!("hybrid"), json!("replacement"), logs("bast"), logs("fast")];
+    for mapping in &mappings {
+        let mut drive_of = drive(mapping, "full");
+        for block in 0..8 {
+            let lies = drive_of.mapping().lookup(Lpn(block * 4 + 1)).unwrap();
+            let lies = drive_of.geometry().unit_of_page(lies);
+            assert_eq!(unit(&drive_of, block), Some(lies), "{mapping}");
+            drive_of.submit(&support::request(Op::Trim, u64::from(block) * 4, 1)).unwrap();
+            assert_eq!(unit(&drive_of, block), Some(lies), "{mapping}");
+        }
+        let empty = drive(mapping, "empty");
+        assert_eq!(unit(&empty, 6), Some(PlaneId(2)), "{mapping}: blocks take turns");
+    }
+    // Where pages are placed one by one, where one of them lies says nothing of a block.
+    for mapping in ["page", "dftl"] {
+        assert_eq!(unit(&drive(&json!(mapping), "full"), 1), None, "{mapping}");
+    }
+}

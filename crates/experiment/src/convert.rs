@@ -56,7 +56,8 @@ impl ConvertOptions {
     fn shape(&self) -> Option<DriveShape> {
         let (page_bytes, block_bytes) = (self.page_size.0, self.block_size.0);
         self.capacity.map(|capacity| DriveShape {
-            exported_bytes: capacity.0,
+            // A drive has whole blocks.
+            exported_bytes: capacity.0 - capacity.0 % block_bytes.max(1),
             page_bytes,
             block_bytes,
         })
@@ -234,7 +235,7 @@ mod tests {
         let error = go(&config, &out, &ConvertOptions::default()).unwrap_err();
         assert!(error.contains("(--capacity)"), "{error}");
         let options =
-            ConvertOptions::from_json(r#"{"capacity": "512 KiB", "block_size": "64 KiB"}"#)
+            ConvertOptions::from_json(r#"{"capacity": "520 KiB", "block_size": "64 KiB"}"#)
                 .unwrap();
         let (converted, _) = go(&config, &out, &options).unwrap();
         let fit = converted.fit.unwrap();

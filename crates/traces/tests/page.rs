@@ -28,6 +28,24 @@ fn examples_are_valid() {
     }
 }
 
+/// Sizes and arrivals that stand by themselves, indented.
+#[test]
+fn values_of_keys_are_valid() {
+    let page = page();
+    let mut count = 0;
+    for line in page.lines() {
+        let value = ["    size = ", "    arrivals = "].iter().any(|key| line.starts_with(key));
+        if value {
+            let text = format!("[workload.generate]\nkind = \"uniform\"\n{}", line.trim());
+            let parsed: Example =
+                toml::from_str(&text).unwrap_or_else(|error| panic!("{line}\n{error}"));
+            parsed.workload.check().unwrap_or_else(|error| panic!("{line}\n{error}"));
+            count += 1;
+        }
+    }
+    assert!(count > 6, "{count}");
+}
+
 #[test]
 fn formats_fits_and_generators_are_all_there() {
     let page = page();

@@ -68,7 +68,8 @@ def info(image: Path, /, *, as_json: AsJson = False) -> None:
     drive, state = found["config"], found["state"]
     left = "in a state that cannot be read"
     if state is not None:
-        left = f"{'as it should be' if state['clean'] else 'without an end'}, opened {state['opened']} times"
+        times = "once" if state["opened"] == 1 else f"{state['opened']} times"
+        left = f"{'as it should be' if state['clean'] else 'without an end'}, opened {times}"
     lines = [
         f"{image}: {images.amount(found['exported'])} for clients",
         f"on disk   {images.amount(found['allocated'])} of {images.amount(found['size'])}",

@@ -213,10 +213,19 @@ def _why(verdicts: Sequence[Verdict]) -> list[str]:
         return []
     others = {other.name for _, other in pairs}
     whom = f"`{others.pop()}`" if len(others) == 1 else "what they are measured by"
-    sizes = sorted({one.contest.buffer_bytes for one in clear})
-    some = len(clear) < len(verdicts) and len(sizes) == len(clear)
-    where = f" at {units.sizes(sizes[0], sizes[-1])}" if some else ""
-    return [f"Why{where}: {_together(pairs)}{', '.join(parts)} than {whom}."]
+    return [f"Why{_where(clear, verdicts)}: {_together(pairs)}{', '.join(parts)} than {whom}."]
+
+
+def _where(some: Sequence[Verdict], verdicts: Sequence[Verdict]) -> str:
+    """Of which cases something is said, if not of all."""
+    if len(some) == len(verdicts):
+        return ""
+    sizes = sorted(one.contest.buffer_bytes for one in some)
+    if len({one.contest.buffer_bytes for one in verdicts}) == len(verdicts) and sizes[0]:
+        return f" at {units.sizes(sizes[0], sizes[-1])}"
+    if len(some) == 1:
+        return f" at {some[0].place}"
+    return f" in {len(some)} of {len(verdicts)} cases"
 
 
 def _together(pairs: Sequence[tuple[Design, Design]]) -> str:

@@ -142,7 +142,7 @@ class Contest:
         """Whether no rival has a better figure. One that all share is nobody's merit."""
         entrants = self.entrants(column)
         values = {value for one in entrants if (value := one.value(column)) is not None}
-        if column.good is None or design not in entrants or len(values) < 2:
+        if column.good is None or design not in entrants or len({*map(column.show, values)}) < 2:
             return False
         if column.endless and not all(one.wore_out for one in entrants):
             return False

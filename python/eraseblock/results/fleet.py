@@ -208,7 +208,9 @@ def _sheet(trace: str, designs: Sequence[Fleet]) -> Sheet:
             worst = figures["worst"]
             values = (figures["median"], figures["p90"], worst["value"])
             own = cells if place == 0 else [""] * len(cells)
-            spread.append([*own, column.title, *map(column.show, values), f"volume {worst['volume']}"])
+            # Where most are as bad, none is the worst.
+            which = "-" if figures["median"] == worst["value"] else f"volume {worst['volume']}"
+            spread.append([*own, column.title, *map(column.show, values), which])
     return Sheet(
         title=" · ".join([*title, *(drives if len(drives) == 1 else [])]),
         totals=(

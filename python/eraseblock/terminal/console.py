@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from eraseblock.piped import plain
 from eraseblock.terminal.width import width_of
@@ -16,7 +17,22 @@ def out() -> Console:
     """Stdout: at most 120 columns on a terminal, 100 on a pipe, unless `COLUMNS` says otherwise."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False, width=width_of(sys.stdout))
+    file = sys.stdout if sys.stdout.isatty() else cast("TextIO", _Trimmed(sys.stdout))
+    return Console(file=file, highlight=False, soft_wrap=False, width=width_of(sys.stdout))
+
+
+class _Trimmed:
+    """A file whose lines end where their text does: tables fill theirs up with blanks."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write the text, its lines without blanks at their ends."""
+        return self._file.write(re.sub(r" +(?=\n)", "", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 def err() -> Console:

@@ -12,12 +12,16 @@ from rich.text import Text
 
 from eraseblock.results import units
 from eraseblock.terminal.bars import columns, resample, sparkline
+from eraseblock.terminal.fitting import left_out
 
 Figures = Mapping[str, Any]
 READ, WRITE, ALL = "cyan", "yellow", "bold"
 _NAME = 12
 # Fewer columns than this, and the tables give up what matters least.
 _NARROW = 84
+_TITLES = ("requests", "", "bytes", "", "mean", "median", "99 %", "aligned", "seq.", "in runs")
+# Places of those for which there is no room then.
+_WIDE = frozenset({3, 5, 7, 9})
 _CURVE_HEIGHT = 5
 
 
@@ -30,6 +34,8 @@ def print_sheet(console: Console, info: Figures) -> None:
         console.print(line)
     console.print()
     console.print(_mix(profile, width))
+    if width < _NARROW:
+        console.print(Text(left_out(_TITLES[index] for index in sorted(_WIDE) if _TITLES[index]), "dim"))
     console.print()
     console.print(_lines(_sizes(profile)))
     console.print(_lines(_time(profile, width)))
@@ -101,12 +107,10 @@ def _mix(profile: Figures, width: int) -> Table:
     narrow = width < _NARROW
     table = Table.grid(padding=(0, 1 if narrow else 2, 0, 0))
     table.add_column(width=_NAME - (5 if narrow else 1))
-    titles = ["requests", "", "bytes", "", "mean", "median", "99 %", "aligned", "seq.", "in runs"]
-    dropped = {3, 5, 7, 9} if narrow else set()
-    shown = [index for index in range(len(titles)) if index not in dropped]
+    shown = [index for index in range(len(_TITLES)) if not (narrow and index in _WIDE)]
     for _ in shown:
         table.add_column(justify="right", no_wrap=True)
-    table.add_row("", *(Text(titles[index], "dim") for index in shown))
+    table.add_row("", *(Text(_TITLES[index], "dim") for index in shown))
     for kind, style in (("read", READ), ("write", WRITE), ("trim", ""), ("flush", "")):
         part = profile["mix"][kind]
         if not part["requests"]:
@@ -123,7 +127,7 @@ def _mix(profile: Figures, width: int) -> Table:
             cells += [
                 units.share(share) for share in (aligned, order["stream_share"], order["run_bytes_share"])
             ]
-        cells += [""] * (len(titles) - len(cells))
+        cells += [""] * (len(_TITLES) - len(cells))
         table.add_row(Text(kind, style), *(cells[index] for index in shown))
     return table
 

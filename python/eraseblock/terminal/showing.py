@@ -50,5 +50,14 @@ class Showing:
         if (known := next((one for one in ordered if not one.row.reconstruction), None)) not in best:
             # Whoever passes over reconstructions finds the best of the others.
             best = [*best[:-1], known] if self.top is None and known is not None else best
-        shown = {id(one) for one in (*best, *measures)}
+        shown = {id(one) for one in (*best, *measures, *_of_each_ftl(contest, ordered))}
         return [one for one in ordered if id(one) in shown]
+
+
+def _of_each_ftl(contest: Contest, ordered: Sequence[Design]) -> list[Design]:
+    """Of each of several FTLs the best design, and what the others on it are measured by."""
+    firsts = {design.row.ftl: design for design in reversed(ordered)}
+    if len(firsts) < 2:
+        return []
+    measures = [contest.reference(design) for design in firsts.values()]
+    return [*firsts.values(), *(one for one in measures if one is not None)]

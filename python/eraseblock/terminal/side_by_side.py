@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eraseblock.results import units
+from eraseblock.terminal.fitting import left_out
 
 Figures = Mapping[str, Any]
 
@@ -61,3 +62,5 @@ def print_comparison(console: Console, infos: Sequence[Figures]) -> None:
     for info in infos:
         table.add_row(Text(info["name"]), *(show(info["profile"]) for _, show in chosen))
     console.print(table)
+    if no_room := left_out(title for title, _ in _COLUMNS if title not in shown):
+        console.print(Text(no_room, "dim"))

@@ -113,10 +113,16 @@ def print_results(console: Console, rows: Sequence[Row], showing: Showing | None
     showing = showing or Showing()
     sheets = sheets_of(rows, showing)
     wanted = showing.columns_of(contests_of(rows))
-    columns, compare = _fitting(console, sheets, wanted)
+    columns, compare = _fitting(console, sheets, wanted, asked=bool(showing.columns))
     for sheet in sheets:
+        table = sheet_table(sheet, columns, compare=compare)
         console.print(_title(sheet))
-        console.print(sheet_table(sheet, columns, compare=compare))
+        width = console.width
+        if showing.columns and not console.is_terminal:
+            # What was asked for goes whole into a file or a pipe.
+            console.width = max(width, full_width(console, table))
+        console.print(table)
+        console.width = width
         console.print()
     notes = [*_legend(sheets, columns, wanted), *_hidden(sheets)]
     if notes:
@@ -124,11 +130,12 @@ def print_results(console: Console, rows: Sequence[Row], showing: Showing | None
 
 
 def _fitting(
-    console: Console, sheets: Sequence[Sheet], wanted: Sequence[Column]
+    console: Console, sheets: Sequence[Sheet], wanted: Sequence[Column], *, asked: bool
 ) -> tuple[list[Column], bool]:
     """The columns that there is room for, the same in all tables, and whether there is for the comparing one.
 
-    Names of schemes are never cut.
+    Names of schemes are never cut. Of columns that were asked for the last ones go first, and none where
+    there is no terminal.
     """
 
     def fits(columns: Sequence[Column], *, compare: bool) -> bool:
@@ -136,6 +143,12 @@ def _fitting(
         return all(full_width(console, table) <= console.width for table in tables)
 
     columns = list(wanted)
+    if asked:
+        if not console.is_terminal or fits(columns, compare=True):
+            return columns, True
+        while len(columns) > 1 and not fits(columns, compare=False):
+            columns.pop()
+        return columns, False
     least = [column for title in _LEAST for column in wanted if column.title == title]
     least += [column for column in reversed(wanted) if column not in least]
     for column in least:

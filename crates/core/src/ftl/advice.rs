@@ -57,6 +57,13 @@ pub trait Advice {
         erased > 0
     }
 
+    /// The unit on which a logical block lies, or would be written to, in mappings that keep one
+    /// together (what goes to logs that blocks share is merged there); `None` where each page goes
+    /// its own way.
+    fn unit_of_block(&self, _logical_block: LogicalBlock) -> Option<PlaneId> {
+        None
+    }
+
     /// Where a logical block of this pattern would be written; `None` if the pattern makes no
     /// difference.
     fn route(&self, _logical_block: LogicalBlock, _pattern: Pattern) -> Option<Route> {

@@ -78,7 +78,7 @@ pub struct WorkloadConfig {
 }
 
 /// Keys that say how a file is read, whatever its format.
-const READING: [&str; 2] = ["out_of_order", "skip_bad_lines"];
+const READING: [&str; 4] = ["out_of_order", "skip_bad_lines", "max_request", "max_trim"];
 
 impl Default for WorkloadConfig {
     fn default() -> Self {

@@ -44,6 +44,28 @@ fn uniform_is_uniform_and_aligned() {
     assert!((0.8..1.2).contains(&chi), "{chi}");
 }
 
+/// Room for the longest request was kept behind each place: all began at the first.
+#[test]
+fn long_requests_leave_no_part_of_the_footprint_to_others() {
+    for kind in ["uniform", "zipf", "hotcold"] {
+        let config = config(
+            kind,
+            json!({"requests": 20_000, "footprint": "1 MiB",
+                "size": {"kind": "exponential", "mean": "8 KiB"}}),
+        );
+        let mut quarters = [0_u32; 4];
+        for one in requests(&config) {
+            assert!(one.offset + one.len <= 1 << 20, "{kind}: {one:?}");
+            assert_eq!(one.offset % 4096, 0, "{kind}: {one:?}");
+            quarters[(one.offset >> 18) as usize] += 1;
+        }
+        assert!(quarters.iter().all(|&count| count > 1000), "{kind}: {quarters:?}");
+        if kind == "uniform" {
+            assert!(quarters.iter().all(|count| (4500..5500).contains(count)), "{quarters:?}");
+        }
+    }
+}
+
 #[test]
 fn alignment_may_be_finer_than_the_size() {
     let config =

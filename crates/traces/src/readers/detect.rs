@@ -72,6 +72,12 @@ pub(crate) fn detect_in(
         (None, Some((extension, named))) => {
             Ok(Detected { format: named, evidence: said_by_name(extension, named) })
         }
+        (None, None) if Path::new(file).extension().is_some_and(|one| one == "toml") => {
+            Err(TraceError::file(
+                file,
+                format!("is no trace; an experiment is run by `eraseblock run {file}`"),
+            ))
+        }
         (None, None) => {
             let known: Vec<_> = formats().map(|format| format.name).collect();
             Err(TraceError::file(
@@ -369,6 +375,8 @@ mod tests {
             "{error}"
         );
         assert!(error.contains("spc, msr"), "{error}");
+        let error = detected("a.toml", "preset = \"x\"\n").unwrap_err().to_string();
+        assert!(error.contains("is no trace; an experiment is run by"), "{error}");
         let error = detected("a.load", " \n\n").unwrap_err().to_string();
         assert!(error.contains("is empty"), "{error}");
     }

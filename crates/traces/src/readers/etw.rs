@@ -46,13 +46,15 @@ pub(super) static FAMILY: Family = Family {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
     time: usize,
+    /// The name and number of the process, `a, b.exe (12)`: there may be commas in it.
+    process: Option<usize>,
     disk: usize,
     /// Byte offset and size; a flush has none.
     extent: Option<(usize, usize)>,
 }
 
-const TRANSFER: Layout = Layout { time: 1, disk: 8, extent: Some((5, 6)) };
-const FLUSH: Layout = Layout { time: 1, disk: 6, extent: None };
+const TRANSFER: Layout = Layout { time: 1, process: Some(2), disk: 8, extent: Some((5, 6)) };
+const FLUSH: Layout = Layout { time: 1, process: Some(2), disk: 6, extent: None };
 
 struct Etw {
     in_header: bool,
@@ -145,12 +147,25 @@ fn layout(line: &str, transfer: bool) -> Result<Layout, Unexpected> {
         })
     };
     let extent = if transfer { Some((place("ByteOffset")?, place("IOSize")?)) } else { None };
-    Ok(Layout { time: place("TimeStamp")?, disk: place("DiskNum")?, extent })
+    let process = line.split(',').position(|field| field.trim().starts_with("Process Name"));
+    Ok(Layout { time: place("TimeStamp")?, process, disk: place("DiskNum")?, extent })
 }
 
 fn request(line: &str, op: Op, layout: Layout) -> Result<Request, Unexpected> {
     let (mut time, mut disk, mut offset, mut size) = (None, None, None, None);
-    for (place, field) in line.split(',').enumerate() {
+    let process = layout.process.unwrap_or(usize::MAX);
+    // Fields that belong to the process's name.
+    let mut more = line
+        .split(',')
+        .skip(process)
+        .position(|field| field.trim_end().ends_with(')'))
+        .unwrap_or_default();
+    let mut place = 0;
+    for field in line.split(',') {
+        if place == process && more > 0 {
+            more -= 1;
+            continue;
+        }
         if place == layout.time {
             time = Some(field.trim());
         } else if place == layout.disk {
@@ -160,6 +175,7 @@ fn request(line: &str, op: Op, layout: Layout) -> Result<Request, Unexpected> {
         } else if layout.extent.is_some_and(|(_, at)| place == at) {
             size = Some(field.trim());
         }
+        place += 1;
     }
     let cut = || {
         let needed = layout
@@ -278,6 +294,21 @@ mod tests {
         assert_eq!(read(HEADER, &lines).unwrap(), expected);
         // The same without a header block, where any name may be an event.
         assert_eq!(read(&[], &lines).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_process_may_have_commas_in_its_name() {
+        let line = WRITE.replace("System (   4)", "a, b (x86), c.exe (   4)");
+        let expected = [request(5_502_000, 3, Op::Write, 4096, 512)];
+        assert_eq!(
+            read(&[], &[&WRITE.replace("System (   4)", "a, b.exe (   4)")]).unwrap(),
+            expected
+        );
+        assert_eq!(
+            read(HEADER, &[&WRITE.replace("System (   4)", "a, b.exe (   4)")]).unwrap(),
+            expected
+        );
+        assert!(read(HEADER, &[&line]).is_err());
     }
 
     #[test]

@@ -131,4 +131,7 @@ impl View for Seen<'_> {
     fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route {
         self.view.route(self.sample.real_block(block), pattern)
     }
+    fn unit_of_block(&self, block: LogicalBlock) -> Option<PlaneId> {
+        self.view.unit_of_block(self.sample.real_block(block))
+    }
 }

@@ -129,8 +129,11 @@ impl Modules {
                 Destination::Module(channel)
             }
             (Route::Channel(channel) | Route::Home(channel), Per::Chips) => {
-                // The chip where it lies now, if that is on this channel; else the channel's first.
-                let chip = view.unit_of(lbn.first(self.pages_per_block)).map(chip_of_unit);
+                // The chip where it goes, or where its first page lies now, if that is on this
+                // channel; else the channel's first.
+                let first = lbn.first(self.pages_per_block);
+                let unit = view.unit_of_block(lbn).or_else(|| view.unit_of(first));
+                let chip = unit.map(chip_of_unit);
                 Destination::Module(
                     chip.filter(|chip| chip % view.channels() == channel).unwrap_or(channel),
                 )

@@ -107,13 +107,15 @@ impl View for Below<'_> {
     fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route {
         let advice = self.backend.advice();
         advice.and_then(|advice| advice.route(block, pattern)).unwrap_or_else(|| {
-            // Where its first page lies tells where a block is kept whose mapping keeps it in one
-            // place.
-            match self.unit_of(block.first(self.geometry.pages_per_block)) {
-                Some(unit) => Route::Home(self.geometry.channel_of(self.geometry.die_of(unit))),
+            match self.unit_of_block(block) {
+                Some(unit) => Route::Channel(self.geometry.channel_of(self.geometry.die_of(unit))),
                 None => Route::Anywhere,
             }
         })
+    }
+
+    fn unit_of_block(&self, block: LogicalBlock) -> Option<PlaneId> {
+        self.backend.advice()?.unit_of_block(block)
     }
 }
 

@@ -51,7 +51,7 @@ use super::blocks::{BlockScheme, Blocks, Folded, MERGE_ERASE, MergeErase, Placem
 use crate::ftl::context::{Cx, Label, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, Flash, JoinId, Media, Role};
-use crate::support::ids::{BlockId, LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Choice};
 use crate::support::roomy::Roomy;
@@ -310,6 +310,17 @@ impl BlockScheme for Superblock {
     fn upkeep(&self, blocks: &Blocks) -> Upkeep {
         let width = (self.pages / u64::from(blocks.ppb())) as u32;
         Upkeep::Superblocks { width, each: self.most }
+    }
+
+    fn unit_of_block(&self, blocks: &Blocks, block: LogicalBlock) -> Option<PlaneId> {
+        let group = self.group_of(block.first(blocks.ppb()));
+        let open = self.groups[group as usize].open;
+        let is_open = !open.is_none();
+        Some(if is_open {
+            blocks.geometry.unit_of(open)
+        } else {
+            blocks.geometry.unit_in_turn(group)
+        })
     }
 
     const NAME: &'static str = "superblock";

@@ -14,9 +14,9 @@
 //! TOCS 10(1), 1992. Kawaguchi, Nishioka and Motoda: "A flash-memory based file system", USENIX
 //! 1995.
 //!
-//! **Where the paper is silent.** The unit of age: pages that the host has written since. Under
-//! `formula = "flash"` a block with nothing valid is worth more than any other. Ties: the lowest
-//! number.
+//! **Where the paper is silent.** The unit of age: pages that the host has written since, that one
+//! included, and tombstones of a flush. Under `formula = "flash"` a block with nothing valid is
+//! worth more than any other. Ties, as far as 53 bits tell: the lowest number.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 

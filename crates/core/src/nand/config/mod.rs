@@ -57,7 +57,8 @@ pub struct NandConfig {
     /// more.
     #[serde(default)]
     pub endurance: u32,
-    /// The chips of a channel share its bus; without, each chip has a bus of its own.
+    /// The chips of a channel share its bus, which serves dies in the order of asking, the lowest
+    /// first of those that ask at the same time; without, each chip has a bus of its own.
     #[serde(default = "yes")]
     pub shared_bus: bool,
     /// Which pages of a block take which of several times.

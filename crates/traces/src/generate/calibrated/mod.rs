@@ -1,5 +1,5 @@
-//! A model that meets given statistics exactly: counts, mix, sizes, sequential share, footprint,
-//! span and rate.
+//! A model that meets given statistics, as far as they leave each other room: counts, mix, sizes,
+//! sequential share, footprint, span and rate.
 //!
 //! Operations, lengths of a list and the choice between sequential and other requests are drawn
 //! without putting back, so that each comes exactly as often as its share asks for. A request that
@@ -27,8 +27,8 @@ use space::{Layout, Recent, Shape, Touched};
 
 pub(crate) const ABOUT: About = About {
     title: "calibrated model",
-    summary: "Meets given statistics exactly: counts, mix, sizes, sequential share, footprint, \
-        span, rate.",
+    summary: "Meets given statistics, as far as they leave each other room: counts, mix, sizes, \
+        sequential share, footprint, span, rate.",
     ..About::PLAIN
 };
 

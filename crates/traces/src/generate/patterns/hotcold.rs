@@ -81,7 +81,7 @@ impl Config {
             scatter: self.scatter.then(|| Scatter::new(slots)),
             align: align.0,
         };
-        shared.build(given, places)
+        shared.build(given, places, align)
     }
 }
 

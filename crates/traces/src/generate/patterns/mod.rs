@@ -101,6 +101,9 @@ pub(crate) struct Shared<'c> {
 /// More slots than this would not be drawn evenly by 53-bit arithmetic.
 const MAX_SLOTS: u64 = 1 << 48;
 
+/// A longer part of the footprint is not left out at its end.
+const MUCH: u64 = 64;
+
 impl Shared<'_> {
     pub fn check(&self) -> Result<(), String> {
         if self.requests == 0 {
@@ -136,13 +139,15 @@ impl Shared<'_> {
         check_span(self.requests, self.interval)
     }
 
-    /// Places of at most `max` bytes that start at multiples of `align` in the first `footprint`
-    /// bytes.
+    /// Places that start at multiples of `align` in the first `footprint` bytes: for the longest
+    /// request, or, where that would leave too much of the footprint out, for the shortest.
     pub fn slots(&self, footprint: u64, align: Bytes) -> Result<u64, String> {
         if align.0 == 0 {
             return Err("align: found 0 B, expected at least 1 B".to_owned());
         }
-        let slots = (footprint - self.size.max()) / align.0 + 1;
+        let longest = self.size.max();
+        let room = if longest > footprint / MUCH { self.size.min() } else { longest };
+        let slots = (footprint - room) / align.0 + 1;
         if slots > MAX_SLOTS {
             return Err(format!(
                 "footprint: found {}, expected at most 2^48 places for a request",
@@ -165,8 +170,13 @@ impl Shared<'_> {
         given.seed.with_number(self.seed)
     }
 
-    /// The requests, at the places that `places` gives.
-    pub fn build(&self, given: &Given, places: impl Places + 'static) -> Result<Generator, String> {
+    /// The requests, at the places that `places` gives: multiples of `align`.
+    pub fn build(
+        &self,
+        given: &Given,
+        places: impl Places + 'static,
+        align: Bytes,
+    ) -> Result<Generator, String> {
         let seed = self.seed(given);
         let requests = given.requests.unwrap_or(self.requests);
         let timing = Timing::new(self.interval.0, requests, &seed);
@@ -174,6 +184,8 @@ impl Shared<'_> {
         let stream = Stream {
             left: requests,
             start: self.start.0,
+            end: self.footprint.0,
+            align: align.0,
             sizes: SizeDraw::new(self.size, seed.random("size")),
             places,
             ops: Ops::new(self.shares, &seed),
@@ -222,6 +234,9 @@ pub(crate) trait Places: Send {
 struct Stream<P> {
     left: u64,
     start: u64,
+    /// Bytes of the footprint: a request that would go on beyond them begins before its place.
+    end: u64,
+    align: u64,
     sizes: SizeDraw,
     places: P,
     ops: Ops,
@@ -240,7 +255,11 @@ impl<P: Places> Iterator for Stream<P> {
             return Some(Request { arrival_ns, offset: 0, len: 0, volume: 0, op, fua: false });
         }
         let len = self.sizes.next_len();
-        let offset = self.start + self.places.next_byte(len);
+        let mut place = self.places.next_byte(len);
+        if place + len > self.end {
+            place = (self.end - len) / self.align * self.align;
+        }
+        let offset = self.start + place;
         Some(Request { arrival_ns, offset, len, volume: 0, op, fua: false })
     }
 }

@@ -1,5 +1,6 @@
 //! Requests one behind the other.
 
+use eraseblock_core::config::Bytes;
 use eraseblock_core::support::registry::About;
 
 use super::{Places, pattern};
@@ -21,7 +22,7 @@ impl Config {
     pub(crate) fn build(&self, given: &Given) -> Result<Generator, String> {
         let shared = self.shared();
         shared.check()?;
-        shared.build(given, Behind { next: 0, end: self.footprint.0 })
+        shared.build(given, Behind { next: 0, end: self.footprint.0 }, Bytes(1))
     }
 }
 

@@ -32,6 +32,7 @@ impl Config {
         shared.build(
             given,
             Anywhere { random: shared.seed(given).random("offset"), slots, align: align.0 },
+            align,
         )
     }
 }

@@ -43,7 +43,7 @@ impl Config {
             scatter: Scatter::new(slots),
             align: align.0,
         };
-        shared.build(given, places)
+        shared.build(given, places, align)
     }
 }
 

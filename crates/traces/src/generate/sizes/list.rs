@@ -50,12 +50,16 @@ impl SizeList {
     }
 
     pub(super) fn max(&self) -> u64 {
-        self.weights
-            .iter()
-            .filter(|(_, weight)| *weight > 0.0)
-            .map(|(size, _)| size.0)
-            .max()
-            .unwrap_or(0)
+        self.drawn().max().unwrap_or(0)
+    }
+
+    pub(super) fn min(&self) -> u64 {
+        self.drawn().min().unwrap_or(0)
+    }
+
+    /// Those that can come.
+    fn drawn(&self) -> impl Iterator<Item = u64> + '_ {
+        self.weights.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| size.0)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {

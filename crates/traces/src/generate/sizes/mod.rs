@@ -109,6 +109,17 @@ impl Sizes {
         }
     }
 
+    /// The shortest length that can come.
+    pub(crate) fn min(&self) -> u64 {
+        match self {
+            Self::Fixed(size) => size.0,
+            Self::List(list) => list.min(),
+            Self::Lognormal(Lognormal { min, step, .. })
+            | Self::Exponential(Exponential { min, step, .. })
+            | Self::Uniform(Range { min, step, .. }) => min.0.next_multiple_of(step.0.max(1)),
+        }
+    }
+
     /// What is wrong with it, as `key: problem` below the key that holds the lengths.
     pub(crate) fn check(&self) -> Result<(), String> {
         let bounds = |min: Bytes, max: Bytes, step: Bytes| {

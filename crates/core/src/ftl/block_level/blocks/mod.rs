@@ -333,11 +333,17 @@ impl Blocks {
         self.trimmed.push(slot);
     }
 
-    /// Pages trimmed and neither written nor buried since, in order.
+    /// Whether a page was trimmed and neither written nor buried since.
+    fn owes(&self, slot: Lpn) -> bool {
+        self.owed.get(slot.index())
+    }
+
+    /// Such pages, in order.
     fn take_trimmed(&mut self) -> Vec<Lpn> {
         let mut trimmed = std::mem::take(&mut self.trimmed);
-        trimmed.retain(|&slot| self.owed.clear(slot.index()));
+        trimmed.retain(|&slot| self.owes(slot));
         trimmed.sort_unstable();
+        trimmed.dedup();
         trimmed
     }
 

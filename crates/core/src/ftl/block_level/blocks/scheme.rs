@@ -46,6 +46,11 @@ pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         blocks.pool.free(unit) > 0
     }
 
+    /// The unit that a logical block would be written to; see [`Advice::unit_of_block`].
+    fn unit_of_block(&self, blocks: &Blocks, block: LogicalBlock) -> Option<PlaneId> {
+        Some(blocks.home(block))
+    }
+
     /// Where a logical block would be written; see [`Advice::route`].
     fn route(&self, _blocks: &Blocks, _block: LogicalBlock, _pattern: Pattern) -> Option<Route> {
         None
@@ -201,20 +206,25 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
         let trimmed = self.blocks.take_trimmed();
         let ppb = self.blocks.ppb();
-        let mut left = trimmed.chunk_by(|a, b| a.block(ppb) == b.block(ppb));
-        for pages in left.by_ref() {
+        let mut buried = 0;
+        let mut owed = Vec::new();
+        for pages in trimmed.chunk_by(|a, b| a.block(ppb) == b.block(ppb)) {
             self.blocks.begin_step();
-            if self.blocks.is_read_only()
-                || !self.scheme.write_tombstones(&mut self.blocks, cx, pages)
+            // A merge that made room for the tombstones before may have buried these.
+            owed.clear();
+            owed.extend(pages.iter().filter(|&&page| self.blocks.owes(page)));
+            if !owed.is_empty()
+                && (self.blocks.is_read_only()
+                    || !self.scheme.write_tombstones(&mut self.blocks, cx, &owed))
             {
-                for &page in pages {
-                    self.blocks.owe(page);
-                }
                 break;
             }
+            buried += pages.len();
         }
-        for &page in left.flatten() {
-            self.blocks.owe(page);
+        for &page in &trimmed[buried..] {
+            if self.blocks.owes(page) {
+                self.blocks.owe(page);
+            }
         }
         self.blocks.trimmed.is_empty()
     }
@@ -276,6 +286,10 @@ impl<S: BlockScheme + 'static> Advice for Folded<S> {
 
     fn upkeep(&self) -> Upkeep {
         self.scheme.upkeep(&self.blocks)
+    }
+
+    fn unit_of_block(&self, logical_block: LogicalBlock) -> Option<PlaneId> {
+        self.scheme.unit_of_block(&self.blocks, logical_block)
     }
 
     fn route(&self, logical_block: LogicalBlock, pattern: Pattern) -> Option<Route> {

@@ -24,7 +24,7 @@
 //! of two units differ by more than that, new blocks come from the unit worn least.
 //!
 //! With M = N = K = 1 this is BAST; with M = 1, one group of all blocks and K the number of log
-//! blocks it is the random area of FAST.
+//! blocks it is the random area of FAST, but that the page for which a log is merged is copied, too.
 //!
 //! **When it wins**: large requests, which are read and written on M units at once, and one choice
 //! of N and K for each kind of workload. **When it loses**: small random writes: with a large M

@@ -54,7 +54,9 @@
 //! - A die takes its next operation when it has ended the one before. There, the next round of an
 //!   element's parallel units begins when all have ended.
 //! - There, an element is cleaned before the next of its requests begins; here, the cleaning is
-//!   queued before whatever the element is given afterwards, and what is queued by then goes first.
+//!   queued before whatever the element is given afterwards, and what is queued by then goes first;
+//!   but a part of it that waits for a page that is being programmed is queued when it has been,
+//!   behind what came meanwhile, and so is a program that waits for its copies.
 //!   Once it has begun, the die is busy for the whole cost, as there: copies, summaries and erases
 //!   of all blocks that are cleaned come one right after the other. In an element of several dies
 //!   requests may come in between on those that wait for another one; and so do host reads
