@@ -99,12 +99,16 @@ def reconstructions(kind: str) -> frozenset[str]:
     return frozenset(str(entry["name"]) for entry in registry()[kind] if entry["reconstruction"])
 
 
+# Of a name shorter than this half may be wrong, of others less.
+_SHORT = 4
+
+
 def nearest(name: str, candidates: Sequence[str]) -> str:
     """`, did you mean ...?` where a candidate comes close, else nothing."""
     import difflib
 
     lower = {candidate.lower(): candidate for candidate in candidates}
-    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5 if len(name) < _SHORT else 0.6)
     return f"; did you mean `{lower[close[0]]}`?" if close else ""
 
 

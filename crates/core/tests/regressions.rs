@@ -466,26 +466,3 @@ fn a_trimmed_page_in_a_log_block_outlasts_its_next_write() {
         assert!(cuts > 0, "cuts come after the answer too");
     }
 }
-
-/// What a flush was to bury was listed at its beginning: the merge that made room for the tombstone
-/// of one block buried the page of another, which got a tombstone of its own nevertheless.
-#[test]
-fn a_flush_buries_a_page_once() {
-    let mut drive = support::device(&json!({
-        "nand": {"channels": 1, "blocks_per_plane": 6, "pages_per_block": 4},
-        "ftl": {"exported": "32 KiB", "mapping": {"kind": "bast", "log_blocks": 1}},
-        "buffer": {"size": "0 B", "scheme": "none"},
-        "precondition": {"state": "full"},
-        "host": {"replay": "untimed"},
-    }));
-    let before = drive.counters().clone();
-    request(&mut drive, Op::Trim, 0, 1);
-    request(&mut drive, Op::Trim, 4, 1);
-    request(&mut drive, Op::Write, 5, 1);
-    request(&mut drive, Op::Flush, 0, 0);
-    let after = drive.counters();
-    // The log is block 1's. The tombstone of block 0 takes it, and the merge buries page 4.
-    assert_eq!(after.full_merges - before.full_merges, 1);
-    assert_eq!(after.partial_merges, before.partial_merges);
-    assert_eq!(after.programmed - before.programmed, 1 + 3 + 2);
-}

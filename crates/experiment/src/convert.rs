@@ -56,8 +56,12 @@ impl ConvertOptions {
     fn shape(&self) -> Option<DriveShape> {
         let (page_bytes, block_bytes) = (self.page_size.0, self.block_size.0);
         self.capacity.map(|capacity| DriveShape {
-            // A drive has whole blocks.
-            exported_bytes: capacity.0 - capacity.0 % block_bytes.max(1),
+            // A drive has whole blocks; what is smaller than one is refused as it was said.
+            exported_bytes: if capacity.0 < block_bytes {
+                capacity.0
+            } else {
+                capacity.0 - capacity.0 % block_bytes.max(1)
+            },
             page_bytes,
             block_bytes,
         })

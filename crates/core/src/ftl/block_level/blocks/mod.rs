@@ -333,17 +333,11 @@ impl Blocks {
         self.trimmed.push(slot);
     }
 
-    /// Whether a page was trimmed and neither written nor buried since.
-    fn owes(&self, slot: Lpn) -> bool {
-        self.owed.get(slot.index())
-    }
-
-    /// Such pages, in order.
+    /// Pages trimmed and neither written nor buried since, in order.
     fn take_trimmed(&mut self) -> Vec<Lpn> {
         let mut trimmed = std::mem::take(&mut self.trimmed);
-        trimmed.retain(|&slot| self.owes(slot));
+        trimmed.retain(|&slot| self.owed.clear(slot.index()));
         trimmed.sort_unstable();
-        trimmed.dedup();
         trimmed
     }
 

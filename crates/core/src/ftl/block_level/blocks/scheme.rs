@@ -206,25 +206,20 @@ impl<S: BlockScheme + 'static> Mapping for Folded<S> {
     fn make_durable(&mut self, cx: &mut Cx<'_>) -> bool {
         let trimmed = self.blocks.take_trimmed();
         let ppb = self.blocks.ppb();
-        let mut buried = 0;
-        let mut owed = Vec::new();
-        for pages in trimmed.chunk_by(|a, b| a.block(ppb) == b.block(ppb)) {
+        let mut left = trimmed.chunk_by(|a, b| a.block(ppb) == b.block(ppb));
+        for pages in left.by_ref() {
             self.blocks.begin_step();
-            // A merge that made room for the tombstones before may have buried these.
-            owed.clear();
-            owed.extend(pages.iter().filter(|&&page| self.blocks.owes(page)));
-            if !owed.is_empty()
-                && (self.blocks.is_read_only()
-                    || !self.scheme.write_tombstones(&mut self.blocks, cx, &owed))
+            if self.blocks.is_read_only()
+                || !self.scheme.write_tombstones(&mut self.blocks, cx, pages)
             {
+                for &page in pages {
+                    self.blocks.owe(page);
+                }
                 break;
             }
-            buried += pages.len();
         }
-        for &page in &trimmed[buried..] {
-            if self.blocks.owes(page) {
-                self.blocks.owe(page);
-            }
+        for &page in left.flatten() {
+            self.blocks.owe(page);
         }
         self.blocks.trimmed.is_empty()
     }
