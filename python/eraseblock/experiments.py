@@ -323,7 +323,7 @@ def unreadable(path: Path, error: OSError) -> str:
         folder = path.parent
         if not folder.is_dir():
             return f"{path}: no such file (nor is there a folder {folder})"
-        below = sorted(one.parent for one in folder.glob(f"*/{path.name}"))
+        below = sorted(one for one in folder.iterdir() if (one / path.name).is_file())
         if below:
             more = f" and {len(below) - _BELOW} more" if len(below) > _BELOW else ""
             return f"{path}: no such file; there is one in {', '.join(map(str, below[:_BELOW]))}{more}"

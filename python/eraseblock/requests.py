@@ -17,8 +17,9 @@ _COLUMNS = ("at", "op", "address", "size", "fua")
 _NEEDED = ("op", "address", "size")
 # What a mapping has one of that holds the keys of a workload, not columns.
 _WORKLOAD = {"path", "generate", "requests", "given"}
-# What a column of times is often called.
-_TIMES = {"time", "times", "timestamp", "ts", "arrival", "arrival_ns", "at_ns", "time_ns"}
+# How the name of a column of times often begins, and what else it is called.
+_TIMES = ("time", "arriv", "at_")
+_TIME = ("at", "ts")
 # Nanoseconds of a unit of polars' times.
 _NS = {"ns": 1, "us": 1000, "ms": 1_000_000}
 # The largest number that the engine reads.
@@ -72,7 +73,8 @@ def _refuse_misnamed(table: Any, frame: polars.DataFrame) -> None:
         # pandas' own columns: of the frame only those are left that are read.
         source = table if hasattr(table, "iloc") else frame
         names = list(getattr(getattr(table, "dtype", None), "names", None) or source.columns)
-    meant = [str(name) for name in names if str(name).lower() in _TIMES]
+    lower = {str(name): str(name).lower() for name in names}
+    meant = [name for name, word in lower.items() if word.startswith(_TIMES) or word in _TIME]
     if "at" not in names and meant:
         raise _core.InputError(
             f"{_WHAT}: no column `at`, but `{meant[0]}`: call it `at` (ns, or times), or leave it out"

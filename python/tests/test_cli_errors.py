@@ -171,3 +171,12 @@ def test_no_line_is_named_of_a_text_that_nobody_wrote(cli: Cli) -> None:
     with pytest.raises(eraseblock.ConfigError, match=r"^<mapping>: unknown key `bufer`") as caught:
         eraseblock.resolve({"preset": "hbm-2010", "bufer": {}})
     assert caught.value.place == "<mapping>"
+
+
+def test_results_one_folder_below_are_named(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "out" / "first").mkdir(parents=True)
+    (tmp_path / "out" / "first" / "results.json").write_text("[]", encoding="utf-8")
+    said = " ".join(cli("report", str(tmp_path / "out")).stderr.split())
+    assert f"results.json: no such file; there is one in {tmp_path / 'out' / 'first'}" in said
+    # A name is no pattern.
+    assert "no such file" in cli("run", str(tmp_path / "a**.toml")).stderr

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from eraseblock.names import known
 from eraseblock.results.headline import NAMED, column_named
+from eraseblock.terminal.console import out
 from eraseblock.terminal.progress import ProgressLines
 from eraseblock.terminal.showing import Showing
 from eraseblock.terminal.table import print_results
@@ -52,6 +53,70 @@ def test_the_best_come_first_and_the_baselines_are_there() -> None:
     assert schemes(printed(*everybody(), showing=Showing(top=3))) == [*best[:3], "lru", "none", "bound"]
     every = schemes(printed(*everybody(), showing=Showing(everything=True)))
     assert every == [*OTHERS[::-1], "lru", "none", "bound"]
+
+
+def test_columns_that_are_asked_for_are_all_there() -> None:
+    names = ("erases", "mean", "WAF", "hits", "copies", "merged", "padded", "reads", "wear-max")
+    asked = [column_named(name, "--columns") for name in names]
+    some = [record("lru", 9), record("fab", 7)]
+
+    def heads(*, terminal: bool, width: int) -> list[str]:
+        console = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None)
+        print_results(console, rows(*some), Showing(columns=tuple(asked)))
+        assert isinstance(console.file, io.StringIO)
+        assert console.width == width
+        text = console.file.getvalue()
+        assert "\u2026" not in text
+        return text.splitlines()[1].split()
+
+    titles = [one.title for one in asked]
+    whole = heads(terminal=False, width=60)
+    assert [word for word in whole if word in titles] == titles
+    # A terminal cannot be widened: the last ones go, and what compares before them.
+    narrow = heads(terminal=True, width=60)
+    assert 1 < len(narrow) < len(whole)
+    assert narrow[2:] == titles[: len(narrow) - 2]
+
+
+def test_each_of_several_ftls_has_its_best_and_its_measure() -> None:
+    ftls = ("page", "dftl", "bast", "fast")
+    runs = [
+        record(name, 30.0 - number + 100 * place, ftl=ftl)
+        for place, ftl in enumerate(ftls)
+        for number, name in enumerate(("lru", *OTHERS))
+    ]
+    shown = [line.split() for line in printed(*runs)]
+    for ftl in ftls:
+        assert any(ftl in words and "lru" in words for words in shown), ftl
+        assert any(ftl in words and OTHERS[-1] in words for words in shown), ftl
+    # Where a number is asked for there are no others.
+    few = [line.split() for line in printed(*runs, showing=Showing(top=1))]
+    assert not any("fast" in words for words in few)
+
+
+def test_a_bound_is_that_of_its_seeds_and_of_who_allows_most() -> None:
+    def run(scheme: str, seed: int, hits: float) -> dict[str, Any]:
+        one = record(scheme, 5, seed=seed)
+        one["bound"] = {**one["bound"], "hit_ratio": hits}
+        return one
+
+    lines = printed(run("lru", 1, 0.5), run("lru", 2, 0.7), run("fab", 1, 0.2), run("fab", 2, 0.2))
+    [bound] = [line for line in lines if " bound " in line]
+    assert "60.0 %" in bound
+
+
+def test_no_best_is_marked_among_figures_that_print_alike() -> None:
+    lines = printed(record("lru", 5.0001, hits=0.50001), record("fab", 5.0002, hits=0.2))
+    [lru] = [line for line in lines if "50.0 %" in line]
+    assert "5 ms*" not in lru
+    assert "50.0 %*" in lru
+
+
+def test_lines_end_where_their_text_does(capsys: pytest.CaptureFixture[str]) -> None:
+    print_results(out(), rows(record("lru", 9), record("fab", 7)))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 4
+    assert not [line for line in lines if line != line.rstrip()]
 
 
 def test_whatever_the_sizes_it_fits_on_a_screen() -> None:

@@ -215,6 +215,11 @@ def test_what_outlives_its_run_is_best_by_lifetime(
         ": bytes until the end of life not reached, as with 1 other: this run is too short"
         in found["sentence"]
     )
+    # Without a limit there is no end to outlive.
+    words[words.index("nand.endurance=1")] = "nand.endurance=0"
+    assert main([*words, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {one["refused"] for one in found["tried"]} == {"nothing wears its blocks out (nand.endurance = 0)"}
 
 
 def test_a_lifetime_is_told_with_the_state_that_it_is_of(

@@ -274,7 +274,7 @@ def test_a_volume_on_which_a_drive_wore_out_early_does_not_count(results: eb.Res
     records[0]["end_of_life"] = {"host_bytes": 4096, "unanswered": 1}
     records[0]["requests"]["completed"] -= 1
     assert said(records).endswith(
-        "on 1 volumes, which do not count, drives wore out before others had served as much"
+        "of 1 volumes, which do not count, drives wore out before others had served as much"
     )
     before = said(records)
     records[0]["response_ns"]["all"]["mean"] *= 1000

@@ -289,7 +289,9 @@ fn gb_sends_pages_where_the_least_work_waits() {
 fn a_block_goes_to_where_it_lies_whatever_became_of_its_first_page() {
     let drive = |mapping: &Value, state: &str| {
         support::device(&json!({
-            "nand": {"channels": 4, "blocks_per_plane": 32, "pages_per_block": 4, "program_order": "any"},
+            "nand": {
+                "channels": 4, "blocks_per_plane": 32, "pages_per_block": 4, "program_order": "any"
+            },
             "ftl": {"exported": "256 KiB", "mapping": mapping},
             "buffer": {"size": "0 B", "scheme": "none"},
             "precondition": {"state": state},
@@ -313,8 +315,10 @@ fn a_block_goes_to_where_it_lies_whatever_became_of_its_first_page() {
         let empty = drive(mapping, "empty");
         assert_eq!(unit(&empty, 6), Some(PlaneId(2)), "{mapping}: blocks take turns");
     }
-    // Where pages are placed one by one, where one of them lies says nothing of a block.
-    for mapping in ["page", "dftl"] {
-        assert_eq!(unit(&drive(&json!(mapping), "full"), 1), None, "{mapping}");
+    // Where pages are placed one by one or dealt out, where one of them lies says nothing of a block.
+    let dealt = json!({"kind": "mnk", "striping": 2, "group_blocks": 2, "log_blocks": 8});
+    let by_pattern = json!({"kind": "pattern", "log_blocks": 8});
+    for mapping in [json!("page"), json!("dftl"), dealt, by_pattern] {
+        assert_eq!(unit(&drive(&mapping, "full"), 1), None, "{mapping}");
     }
 }

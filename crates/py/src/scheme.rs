@@ -207,7 +207,8 @@ impl Scheme {
             return self.take_out(pages, *action, reason, out);
         }
         // Numbers of other libraries, such as numpy's.
-        if let Ok(page) = said.extract::<u32>() {
+        if said.hasattr("__index__")? && !said.hasattr("__len__")? {
+            let page = said.extract()?;
             return self.take_out(&[page], Action::Evict, self.reason, out);
         }
         let (list, tuple) = (said.cast::<PyList>().ok(), said.cast::<PyTuple>().ok());

@@ -238,7 +238,7 @@ def short_size(count: int) -> str:
     return f"{count}B"
 
 
-def passed_over(designs: Sequence[Design], cut_short: Sequence[Design]) -> str:
+def passed_over(designs: Sequence[Design], cut_short: Sequence[Design] = ()) -> str:
     """A sentence on those that cannot be taken, however good their figures look; empty where all can."""
     text = ""
     if some := [one for one in designs if not all(row.trusted for row in one.rows)]:

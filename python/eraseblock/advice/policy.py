@@ -44,7 +44,7 @@ def ask(case: Case) -> Answer:
     if not ranked:
         sentence = f"Collection: no policy can be named, as {why_none(contest.designs, WAF)}."
         return Answer("gc", sentence, doubts_here(case, rows), table, picture, (command,))
-    sentence = f"Collection: {_choice(ranked)}, {where}.{passed_over(designs, contest.cut_short)}"
+    sentence = f"Collection: {_choice(ranked)}, {where}.{passed_over(designs)}"
     decisive = [*ranked[0].rows, *(row for one in ranked if one.name == "greedy" for row in one.rows)]
     result = {"policy": ranked[0].name, "waf": ranked[0].value(WAF)}
     return Answer("gc", sentence, doubts_here(case, decisive), table, picture, (command,), result)

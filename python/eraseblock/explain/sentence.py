@@ -43,7 +43,7 @@ def asked(experiments: Sequence[Experiment], metric: str = METRIC) -> list[Exper
 
 
 def sentences(record: Record, kinds: Sequence[str] = ("read", "write")) -> list[str]:
-    """A sentence for each kind of request: what its slowest hundredth waits for.
+    """A sentence for each kind of request: what its slowest hundredth, or more where many tie, waits for.
 
     Without time there is none, nor for a kind that the workload lacks.
     """

@@ -92,7 +92,7 @@ def drives_of(conclusions: Sequence[Conclusion]) -> list[str]:
 def _served_alike(verdicts: Sequence[Verdict], column: Column) -> bool:
     """Whether the best of each did the same work, or lived as long as it could, if that is what counts."""
     bests = [one.best for one in verdicts if one.best is not None]
-    return column.endless or not any(one.wore_out for one in bests) or len({one.served for one in bests}) < 2
+    return column.endless or not any(one.cut_off for one in bests) or len({one.served for one in bests}) < 2
 
 
 def _apart(verdicts: Sequence[Verdict]) -> str:
@@ -221,10 +221,14 @@ def _where(some: Sequence[Verdict], verdicts: Sequence[Verdict]) -> str:
     if len(some) == len(verdicts):
         return ""
     sizes = sorted(one.contest.buffer_bytes for one in some)
-    if len({one.contest.buffer_bytes for one in verdicts}) == len(verdicts) and sizes[0]:
-        return f" at {units.sizes(sizes[0], sizes[-1])}"
+    every = sorted({one.contest.buffer_bytes for one in verdicts})
+    if len(every) == len(verdicts) and sizes[0]:
+        first = every.index(sizes[0])
+        together = every[first : first + len(sizes)] == sizes
+        ends = [units.sizes(sizes[0], sizes[-1])] if together else [units.size(one) for one in sizes]
+        return f" at {', '.join(ends)}"
     if len(some) == 1:
-        return f" at {some[0].place}"
+        return f" ({some[0].place})"
     return f" in {len(some)} of {len(verdicts)} cases"
 
 

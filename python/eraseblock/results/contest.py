@@ -59,6 +59,11 @@ class Design:
         return any(row.figure("end_of_life") for row in self.rows)
 
     @property
+    def cut_off(self) -> bool:
+        """Whether that was before all of the workload was served."""
+        return any(row.figure("end_of_life.unanswered") for row in self.rows)
+
+    @property
     def served(self) -> int:
         """Requests that were answered in the shortest of its runs."""
         return min(row.figure("requests.completed") or 0 for row in self.rows)

@@ -132,11 +132,14 @@ def _end(one: Design, other: Design, column: Column, gains: Sequence[float]) -> 
 
 def _with_end(gains: Sequence[float], end: float, by_parts: Evidence, *, wide: bool) -> Evidence:
     """The evidence of the parts, if the end of the run does not turn it round."""
-    if sum(gains) > 0:
-        found = _by_parts([*gains, end], wide=wide)
-        if found.finding == "sure" or by_parts.finding != "sure":
-            return replace(found, how=by_parts.how)
-    return Evidence("unsure", by_parts.how, "what comes after the last request decides", wide)
+    if sum(gains) <= 0:
+        return Evidence("unsure", by_parts.how, "what comes after the last request decides", wide)
+    found = _by_parts([*gains, end], wide=wide)
+    if found.finding == "sure":
+        return replace(found, how=by_parts.how)
+    if by_parts.finding != "sure":
+        return by_parts
+    return replace(found, how=by_parts.how, doubt="what comes after the last request takes much of it back")
 
 
 def _by_parts(gains: Sequence[float], *, wide: bool) -> Evidence:

@@ -209,7 +209,8 @@ def _sheet(trace: str, designs: Sequence[Fleet]) -> Sheet:
             values = (figures["median"], figures["p90"], worst["value"])
             own = cells if place == 0 else [""] * len(cells)
             # Where most are as bad, none is the worst.
-            which = "-" if figures["median"] == worst["value"] else f"volume {worst['volume']}"
+            alike = figures["volumes"] > 1 and figures["median"] == worst["value"]
+            which = "-" if alike else f"volume {worst['volume']}"
             spread.append([*own, column.title, *map(column.show, values), which])
     return Sheet(
         title=" · ".join([*title, *(drives if len(drives) == 1 else [])]),
@@ -278,13 +279,13 @@ def sentences_of(fleets: Sequence[Fleet]) -> list[str]:
                 continue
             known = trusted - _cut_short(runs)
             if not known:
-                sentences.append(f"{about}: no verdict, as on each volume {WORE_OUT}")
+                sentences.append(f"{about}: no verdict, as on each volume with trusted runs alone {WORE_OUT}")
                 continue
             doubt = (
                 f"; {doubtful:,} of {len(runs):,} runs are not to be trusted, and their volumes "
                 f"({len(shared) - len(trusted):,}) do not count"
             )
-            ended = f"; on {len(trusted) - len(known):,} volumes, which do not count, {WORE_OUT}"
+            ended = f"; of {len(trusted) - len(known):,} volumes, which do not count, {WORE_OUT}"
             sentences.append(
                 f"{about}: {_ahead([one.on(known) for one in rivals])}{doubt if doubtful else ''}"
                 f"{ended if known < trusted else ''}"
@@ -300,7 +301,7 @@ def _cut_short(runs: Sequence[Row]) -> set[int | None]:
     return {
         volume
         for volume, some in of.items()
-        if any(one.figure("end_of_life") for one in some)
+        if any(one.figure("end_of_life.unanswered") for one in some)
         and len({one.figure("requests.completed") for one in some}) > 1
     }
 

@@ -21,9 +21,6 @@ DRIVE = "preset"
 VOLUMES = "workload.volumes"
 _SCHEME = "buffer.scheme"
 _MAPPING = "ftl.mapping"
-_WITH_OPTIONS = (f"{_SCHEME}.", f"{_MAPPING}.")
-# Seeds draw the same design anew: they are no part of its name.
-_SEED = ".seed"
 # What stands in the place of FTLs that differ by case.
 BY_CASE = "by case"
 # What follows the name of a scheme that knew the future.
@@ -215,13 +212,11 @@ def _settings(
     for indices in members.values():
         keys = dict.fromkeys(key for index in indices for key in configs[index])
         for key in keys:
-            if key in _OWN_PLACE or (key.startswith(_WITH_OPTIONS) and not key.endswith(_SEED)):
+            if key in _OWN_PLACE or key.startswith((f"{_SCHEME}.", f"{_MAPPING}.")):
                 continue
             values: dict[str, set[str]] = defaultdict(set)
             for index in indices:
                 part = ftls[index] if key.startswith("ftl.") else ""
-                if key.startswith(f"{_SCHEME}."):
-                    part = str(configs[index][f"{_SCHEME}.kind"])
                 drive = "" if key == DRIVE else configs[index].get(DRIVE)
                 values[f"{configs[index].get('case')}/{drive}/{part}"].add(repr(configs[index].get(key)))
             if all(len(some) == 1 for some in values.values()):
@@ -238,7 +233,7 @@ def _labels(configs: Sequence[dict[str, Any]], path: str) -> list[str]:
     for config in configs:
         kind = str(config[f"{path}.kind"])
         for key, value in config.items():
-            if key.startswith(f"{path}.") and not key.endswith(_SEED):
+            if key.startswith(f"{path}."):
                 values[kind][key].add(repr(value))
     labels = []
     for config in configs:

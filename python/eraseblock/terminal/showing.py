@@ -50,7 +50,8 @@ class Showing:
         if (known := next((one for one in ordered if not one.row.reconstruction), None)) not in best:
             # Whoever passes over reconstructions finds the best of the others.
             best = [*best[:-1], known] if self.top is None and known is not None else best
-        shown = {id(one) for one in (*best, *measures, *_of_each_ftl(contest, ordered))}
+        others = _of_each_ftl(contest, ordered) if self.top is None else []
+        shown = {id(one) for one in (*best, *measures, *others)}
         return [one for one in ordered if id(one) in shown]
 
 

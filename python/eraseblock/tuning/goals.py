@@ -56,9 +56,12 @@ class Goals:
         values = []
         for column in self.columns:
             value = row.figure(column.path)
-            if value is None and column.endless and not row.figure("end_of_life"):
-                values.append(OUTLIVED)
-                continue
+            if value is None and column.endless:
+                if not row.figure("config.nand.endurance"):
+                    return Design(point, "nothing wears its blocks out (nand.endurance = 0)", row)
+                if not row.figure("end_of_life"):
+                    values.append(OUTLIVED)
+                    continue
             if not isinstance(value, int | float):
                 return Design(point, f"the run has no figure `{column.title}`", row)
             values.append(-float(value) if column.good == "high" else float(value))

@@ -28,8 +28,8 @@
 //! **Where the paper is silent.** Its abstract counts *NAND memories*, which are chips; SUPA says
 //! it takes as many victims as there are channels (`victims`). Victims of modules that appear
 //! nowhere in the window are not replaced by others. The module of a block is where the FTL would
-//! write it, and among the chips of a channel the one where its first page lies; one that lies
-//! somewhere stays there even if all of it is new. Orders of blocks and plain LRU are write
+//! write it, and where the FTL says a channel alone, the chip where its first page lies; one that
+//! lies somewhere stays there even if all of it is new. Orders of blocks and plain LRU are write
 //! buffers: reads are served, move nothing and take nothing in; CFLRU's takes in what is read.
 //! There a clean page leaves alone, as it costs the flash nothing, and is passed over where dirty
 //! ones leave; `clean_first` is rounded to a page. `window` is 8 for each module. `modules` deals

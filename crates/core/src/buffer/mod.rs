@@ -343,8 +343,8 @@ pub trait View {
     fn channel_ready(&self, channel: u32) -> bool;
     /// Where a logical block of this pattern would be written now.
     fn route(&self, block: LogicalBlock, pattern: Pattern) -> Route;
-    /// The unit that a logical block would be written to now, where that is one whatever its
-    /// pattern. O(1).
+    /// The unit on which a logical block lies, or would be written to, where the FTL keeps it
+    /// together whatever its pattern. O(1).
     fn unit_of_block(&self, _block: LogicalBlock) -> Option<PlaneId> {
         None
     }

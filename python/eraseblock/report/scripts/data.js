@@ -37,11 +37,12 @@ const isTrusted = (run) => at(data.notes.trusted, run) === 1;
 /// A run that knew the future shows what others could reach, and is never the best of them.
 const competes = (run) => isTrusted(run) && at(data.notes.offline, run) !== 1;
 const LIFETIME = "end_of_life.host_bytes";
-/// Whether a run may be the best by a figure. What wore out before its rivals had served as much did less than they: it wins
-/// nothing but by how long it lived, and there what outlived the run comes first, without a figure.
-function mayWin(run, figure) {
-  if (!competes(run)) return false;
-  return figure.path === LIFETIME ? data.runs.every((one) => !competes(one) || figureOf(one, LIFETIME) !== null) : at(data.notes.cut, run) !== 1;
+/// Of these runs those that may be the best by a figure. What wore out before its rivals had served as much did less than
+/// they: it wins nothing but by how long it lived, and nobody wins that where one outlives the run, and has no figure.
+function ableToWin(runs, figure) {
+  const some = runs.filter(competes);
+  if (figure.path !== LIFETIME) return some.filter((run) => at(data.notes.cut, run) !== 1);
+  return some.every((run) => figureOf(run, LIFETIME) !== null) ? some : [];
 }
 const sentencesOf = (run, kind) => at(data.notes[kind], run).map((place) => data.notes.sentences[place]);
 

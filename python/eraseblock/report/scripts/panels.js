@@ -66,7 +66,8 @@ function figureCard(path, panel, { title = null, big = false, height = HEIGHT } 
 function findingOf(figure, runs) {
   const axis = acrossAxis()?.numbers ? acrossAxis() : null;
   const last = axis ? Math.max(...runs.map((run) => axis.of[run])) : null;
-  const ranked = runs.filter((run) => mayWin(run, figure) && (!axis || axis.of[run] === last) && figureOf(run, figure.path) !== null)
+  const ranked = ableToWin(runs.filter((run) => !axis || axis.of[run] === last), figure)
+    .filter((run) => figureOf(run, figure.path) !== null)
     .sort((one, other) => (figureOf(one, figure.path) - figureOf(other, figure.path)) * (figure.good === "high" ? -1 : 1));
   const [first, second] = ranked.map((run) => figureOf(run, figure.path));
   if (!figure.good || ranked.length < 2 || first === second) return null;

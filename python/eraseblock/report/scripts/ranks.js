@@ -17,7 +17,7 @@ function rankingOf(axis) {
 function rankedBy(axis, figure) {
   const places = axis.labels.map(() => []);
   const asked = data.runs.filter((run) => figure && figureOf(run, figure.path) !== null);
-  const able = asked.filter((run) => mayWin(run, figure));
+  const able = figure ? ableToWin(asked, figure) : [];
   const peers = able.length ? able : asked;
   const axes = data.varying.filter((other) => other !== axis);
   for (const members of grouped(peers, (run) => axes.map((other) => other.of[run]).join(",")).values()) {

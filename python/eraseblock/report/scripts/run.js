@@ -98,7 +98,7 @@ function figuresTable(figures, runs, look, names = false) {
 }
 
 function bestAmong(figure, runs) {
-  const trusted = runs.filter((run) => mayWin(run, figure) && figureOf(run, figure.path) !== null);
+  const trusted = ableToWin(runs, figure).filter((run) => figureOf(run, figure.path) !== null);
   const values = trusted.map((run) => figureOf(run, figure.path));
   if (!figure.good || new Set(values).size < 2) return new Set();
   const first = figure.good === "low" ? Math.min(...values) : Math.max(...values);

@@ -63,7 +63,7 @@ function bestOf(runs) {
   for (const figure of data.figures.filter((one) => one.good)) {
     const winners = new Set();
     for (const members of groups.values()) {
-      const able = members.filter((run) => mayWin(run, figure));
+      const able = ableToWin(members, figure);
       const values = able.map((run) => figureOf(run, figure.path)).filter((value) => value !== null);
       if (new Set(values).size < 2) continue;
       const first = figure.good === "low" ? Math.min(...values) : Math.max(...values);

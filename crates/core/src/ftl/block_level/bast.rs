@@ -38,8 +38,8 @@
 //!
 //! **Trims.** A trim costs nothing at once. So that trimmed pages do not come back after a power
 //! cut, one page, a *tombstone*, speaks of all those of a logical block. A flush writes one to the
-//! log block, for one program, of those trimmed and not buried yet when it begins: it takes a page of
-//! the log, and one where there is none, but is no write of the host's: it does not make the log
+//! log block, for one program, of those trimmed and not buried yet when it begins: it takes a page
+//! of the log, and one where there is none, but is no write of the host's: it does not make the log
 //! one written lately, unless it begins it. To merges, trimmed pages and tombstones outside the log
 //! block are something to copy: one tombstone in the place of the first, for one program, until
 //! they are written again.

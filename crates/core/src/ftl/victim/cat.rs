@@ -14,7 +14,8 @@
 //! **Where the paper is silent.** This is a reconstruction. Age goes through a function of steps
 //! which is not printed: here as it is (`age = "steps"`: its binary logarithm rounded down, plus
 //! 1). Age counts pages that the host has written since, that one included, and tombstones of a
-//! flush; at least 1. A block never erased counts as erased once. The separate blocks for hot and cold pages that go with it are `ftl.gc.regions`.
+//! flush; at least 1. A block never erased counts as erased once. The separate blocks for hot and
+//! cold pages that go with it are `ftl.gc.regions`.
 //!
 //! Cost of a page write: O(1); of a victim O(blocks of the unit), once for each erase.
 

@@ -13,9 +13,9 @@
 //! | copy-back | command | tR | command | tPROG |
 //!
 //! A die works on one operation at a time and holds it through its bus phases; a channel serves its
-//! dies in the order of asking, and at the same time the lowest first. Operations enter their die's queue when they become *ready*, so
-//! that one that waits never blocks others and waiting cannot go round in a circle. Hazards between
-//! operations are kept per block:
+//! dies in the order of asking, and at the same time the lowest first. Operations enter their die's
+//! queue when they become *ready*, so that one that waits never blocks others and waiting cannot go
+//! round in a circle. Hazards between operations are kept per block:
 //!
 //! - a read or copy waits for the program of its page,
 //! - a program or erase comes after earlier programs and erases of its block,

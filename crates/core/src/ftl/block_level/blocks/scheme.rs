@@ -46,7 +46,8 @@ pub trait BlockScheme: Clone + Persist + std::fmt::Debug + Send + Sync {
         blocks.pool.free(unit) > 0
     }
 
-    /// The unit that a logical block would be written to; see [`Advice::unit_of_block`].
+    /// The unit on which a logical block lies, or would be written to; see
+    /// [`Advice::unit_of_block`].
     fn unit_of_block(&self, blocks: &Blocks, block: LogicalBlock) -> Option<PlaneId> {
         Some(blocks.home(block))
     }

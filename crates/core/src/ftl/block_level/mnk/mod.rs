@@ -24,7 +24,8 @@
 //! of two units differ by more than that, new blocks come from the unit worn least.
 //!
 //! With M = N = K = 1 this is BAST; with M = 1, one group of all blocks and K the number of log
-//! blocks it is the random area of FAST, but that the page for which a log is merged is copied, too.
+//! blocks it is the random area of FAST, but for the page for which a log is merged: it is copied,
+//! too.
 //!
 //! **When it wins**: large requests, which are read and written on M units at once, and one choice
 //! of N and K for each kind of workload. **When it loses**: small random writes: with a large M
@@ -69,7 +70,7 @@ use crate::ftl::context::{Cx, PageOut, Place};
 use crate::ftl::{Mapping, Shape};
 use crate::nand::{Cause, JoinId};
 use crate::pattern::{Pattern, Route};
-use crate::support::ids::{BlockId, LogicalBlock, Lpn};
+use crate::support::ids::{BlockId, LogicalBlock, Lpn, PlaneId};
 use crate::support::registry::{About, Choice};
 use crate::upkeep::Upkeep;
 use logs::{Entry, Log, Logs};
@@ -404,6 +405,10 @@ impl BlockScheme for Mnk {
         }
         self.recycle(blocks, cx);
         count
+    }
+
+    fn unit_of_block(&self, blocks: &Blocks, block: LogicalBlock) -> Option<PlaneId> {
+        (self.width == 1).then(|| blocks.home(block))
     }
 
     fn route(&self, blocks: &Blocks, _block: LogicalBlock, _pattern: Pattern) -> Option<Route> {

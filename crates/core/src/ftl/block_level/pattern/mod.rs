@@ -482,6 +482,11 @@ impl BlockScheme for PatternFtl {
         blocks.pool.free(unit) > 0 && blocks.pool.total() > 3 * self.width
     }
 
+    /// That hangs on its pattern: see [`Self::route`].
+    fn unit_of_block(&self, _blocks: &Blocks, _block: LogicalBlock) -> Option<PlaneId> {
+        None
+    }
+
     fn route(&self, blocks: &Blocks, block: LogicalBlock, pattern: Pattern) -> Option<Route> {
         let striped = match self.config.policy {
             Policies::Multi => true,
