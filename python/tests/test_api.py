@@ -247,3 +247,24 @@ SCHEME = r"^buffer\.scheme: found the class `Path`, expected a value: derive a s
 def test_a_class_that_is_no_scheme_is_refused() -> None:
     with pytest.raises(eraseblock.ConfigError, match=SCHEME):
         eraseblock.run({**SMALL, "buffer": {"scheme": Path}})
+
+
+def test_clean_pages_that_leave_along_were_not_written() -> None:
+    page = 4096
+    nand: dict[str, Any] = {"channels": 1, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1}
+    nand |= {"blocks_per_plane": 80, "pages_per_block": 8, "page_size": "4 KiB"}
+    nand["timing"] = {"read": "50us", "program": "300us", "erase": "2ms", "transfer": "10us"}
+    drive: dict[str, Any] = {
+        "nand": nand,
+        "ftl": {"exported": "1 MiB", "mapping": "page"},
+        "metrics": ["patterns"],
+    }
+    # The first block is read whole, and a page of it written; then others push it out.
+    rows = [("read", 0, 8 * page), ("write", 3 * page, page)]
+    rows += [("write", page * (100 + number), page) for number in range(14)]
+    op, address, size = zip(*rows, strict=True)
+    work = {"op": list(op), "address": list(address), "size": list(size)}
+    found: Any = eraseblock.run({**drive, "buffer": {"size": "64 KiB", "scheme": "hbm"}}, workload=work)
+    counts = found[0]["patterns"]["counts"]
+    assert counts["sw"] == 0, counts
+    assert counts["rw"] > 0, counts

@@ -466,3 +466,22 @@ fn a_trimmed_page_in_a_log_block_outlasts_its_next_write() {
         assert!(cuts > 0, "cuts come after the answer too");
     }
 }
+
+/// The last pages that brought a drive into its steady state waited in open program units, and the
+/// run programmed them.
+#[test]
+fn a_run_does_not_program_what_its_steady_state_left_open() {
+    let config = support::config(&json!({
+        "nand": {
+            "channels": 2, "blocks_per_plane": 24, "pages_per_block": 2,
+            "page_size": "16 KiB", "mapping_unit": "4 KiB",
+        },
+        "ftl": {"exported": "836 KiB", "mapping": "page"},
+        "buffer": {"size": "64 KiB", "scheme": "lru"},
+        "precondition": {"state": "steady"},
+        "host": {"end_of_run": "flush"},
+    }));
+    let report = run(&config, true, &[at(Op::Read, 0, 1, 0)]);
+    assert_eq!(report.flash.programs.total, 0, "{:?}", report.flash.programs);
+    assert_eq!(report.end_of_run.programs, 0);
+}

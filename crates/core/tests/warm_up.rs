@@ -195,3 +195,25 @@ fn a_drive_that_wears_out_in_the_warm_up_is_refused() {
     let said = device.finish().unwrap_err().to_string();
     assert!(said.starts_with("host.warm_up: the drive reached the end of its life"), "{said}");
 }
+
+/// Answers to requests of the warm-up, which come later, were the end of the run.
+#[test]
+fn a_late_answer_of_the_warm_up_is_no_end_of_the_run() {
+    let writes = (0..8).map(|n| Request { arrival_ns: n, ..support::request(Op::Write, n, 1) });
+    let flush = Request { arrival_ns: 8, ..support::request(Op::Flush, 0, 0) };
+    let reads = (0..8).map(|n| Request { arrival_ns: 9 + n, ..support::request(Op::Read, n, 1) });
+    let requests: Vec<Request> = writes.chain([flush]).chain(reads).collect();
+    let config = support::config(&json!({
+        "buffer": {"size": "64 KiB", "scheme": "lru"},
+        "host": {"replay": "open", "max_outstanding": 32, "warm_up": 9},
+    }));
+    let mut device = Device::new(&config, Options::default()).unwrap();
+    for request in &requests {
+        device.submit(request).unwrap();
+    }
+    let report = device.finish().unwrap();
+    assert!(report.trusted, "{:?}", report.reasons);
+    // All are hits, each answered when it comes.
+    assert_eq!(report.response_ns.all.as_ref().map(|all| (all.count, all.max)), Some((8, 0)));
+    assert!(report.simulated_s.is_some_and(|s| (s - 7e-9).abs() < 1e-12), "{report:?}");
+}

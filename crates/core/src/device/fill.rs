@@ -248,6 +248,10 @@ impl Device {
             let programs = self.backend.counters().programmed - before;
             self.end_round(done, programs as f64 / pages as f64);
         }
+        if state == Precondition::Steady {
+            // The run is not to pay for what is left in open program units.
+            self.end_pass()?;
+        }
         done.settled |= state == Precondition::Full;
         Ok(true)
     }

@@ -35,7 +35,7 @@ pub const ABOUT: About = About {
         Figure {
             key: "patterns",
             below: ".{blocks,counts}",
-            what: "blocks that left the buffer or were read past it, and how each had been used: \
+            what: "blocks that left the buffer, or were read from flash, and how each had been used: \
                    read (R) or written (W), in sequence (S) or at random (R) (SUPA, table 1). The \
                    buffer says so (`supa`), or else more than 4 pages written in a row are \
                    sequential, and a block that is read past the buffer a second time since it was \
@@ -203,8 +203,11 @@ impl Patterns {
     fn leave(&mut self, pages: &[Evicted]) {
         let ppb = self.pages_per_block;
         for block in pages.chunk_by(|one, next| one.lpn.block(ppb) == next.lpn.block(ppb)) {
-            let runs = block.chunk_by(|one, next| one.lpn + 1 == next.lpn);
-            let longest = runs.map(<[Evicted]>::len).max().unwrap_or(0);
+            // Clean pages that leave along with them were not written.
+            let follows =
+                |one: &Evicted, next: &Evicted| one.lpn + 1 == next.lpn && one.dirty == next.dirty;
+            let written = block.chunk_by(follows).filter(|run| run[0].dirty);
+            let Some(longest) = written.map(<[Evicted]>::len).max() else { continue };
             self.note(block[0].lpn.block(ppb), Pattern::of_runs(longest as u32, 0, THRESHOLDS.0));
         }
     }

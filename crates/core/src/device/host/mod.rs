@@ -94,6 +94,7 @@ impl Requests {
         self.measured = number;
         self.responses = Default::default();
         self.first_arrival = None;
+        self.last_answer = now;
         self.backlog.restart(now);
     }
 
@@ -119,7 +120,7 @@ impl Requests {
         self.first_arrival == Some(self.last_arrival)
     }
 
-    /// When the last answer was given.
+    /// When the last answer was given that is measured.
     pub fn last_answer(&self) -> u64 {
         self.last_answer
     }
@@ -204,8 +205,8 @@ impl Requests {
         if self.is_measured(number) {
             self.responses[kind as usize].record(now - arrival);
             self.backlog.answered(now - arrival);
+            self.last_answer = self.last_answer.max(now);
         }
-        self.last_answer = self.last_answer.max(now);
     }
 
     /// A run without time has one request at a time, which is answered at once: the place of all.
@@ -349,8 +350,8 @@ impl Requests {
                 let part = if bypassed { PAST } else { kind.into() };
                 self.responses[part].record(now - arrival);
                 self.backlog.answered(now - arrival);
+                self.last_answer = self.last_answer.max(now);
             }
-            self.last_answer = self.last_answer.max(now);
         }
         self.under_way -= 1;
         Some(Answered { number, kind, arrival, admitted, now, bypassed })
