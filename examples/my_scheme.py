@@ -19,7 +19,7 @@ class MyClock(eb.Buffer):
     def start(self, shape: eb.Shape) -> None:
         """Begin empty; the hand points to the first page, which is the one it meets next.
 
-        A plain dict would not do: to find its first key takes the longer, the more were taken from there.
+        A plain dict would not do: it finds its first key the slower, the more were taken there.
         """
         self.used: OrderedDict[int, bool] = OrderedDict()
 

@@ -145,8 +145,8 @@ impl Shared<'_> {
         if align.0 == 0 {
             return Err("align: found 0 B, expected at least 1 B".to_owned());
         }
-        let longest = self.size.max();
-        let room = if longest > footprint / MUCH { self.size.min() } else { longest };
+        let (shortest, longest) = self.size.ends();
+        let room = if longest > footprint / MUCH { shortest } else { longest };
         let slots = (footprint - room) / align.0 + 1;
         if slots > MAX_SLOTS {
             return Err(format!(

@@ -49,17 +49,10 @@ impl SizeList {
         weights.chain(fit).collect()
     }
 
-    pub(super) fn max(&self) -> u64 {
-        self.drawn().max().unwrap_or(0)
-    }
-
-    pub(super) fn min(&self) -> u64 {
-        self.drawn().min().unwrap_or(0)
-    }
-
-    /// Those that can come.
-    fn drawn(&self) -> impl Iterator<Item = u64> + '_ {
-        self.weights.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| size.0)
+    /// The shortest and the longest that can come.
+    pub(super) fn ends(&self) -> (u64, u64) {
+        let drawn = self.weights.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| size.0);
+        (drawn.clone().min().unwrap_or(0), drawn.max().unwrap_or(0))
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -69,7 +62,7 @@ impl SizeList {
         if let Some((size, _)) = self.weights.iter().find(|(size, _)| size.0 == 0 || size.0 > MAX) {
             return Err(format!("found {size}, expected 1 B to {}", Bytes(MAX)));
         }
-        if self.max() == 0 {
+        if self.ends().1 == 0 {
             return Err("all weights are 0".to_owned());
         }
         if let (None, Some(keep)) = (self.mean, self.keep) {
@@ -114,7 +107,7 @@ impl SizeList {
         let free: Vec<bool> = self.weights.iter().map(|(size, _)| self.is_free(*size)).collect();
         let share: f64 =
             plain.iter().zip(&free).filter(|(_, free)| **free).map(|((_, w), _)| w).sum();
-        let scale = self.max() as f64;
+        let scale = self.ends().1 as f64;
         let tilted = |c: f64| -> Vec<(u64, f64)> {
             // Relative to the largest exponent, so that nothing overflows.
             let top = if c > 0.0 { c } else { 0.0 };

@@ -98,26 +98,23 @@ impl Sizes {
     /// Names of the distributions.
     const KINDS: [&str; 3] = ["lognormal", "exponential", "uniform"];
 
-    /// The longest length that can come.
-    pub(crate) fn max(&self) -> u64 {
+    /// The shortest and the longest length that can come.
+    pub(crate) fn ends(&self) -> (u64, u64) {
         match self {
-            Self::Fixed(size) => size.0,
-            Self::List(list) => list.max(),
-            Self::Lognormal(Lognormal { max, step, .. })
-            | Self::Exponential(Exponential { max, step, .. })
-            | Self::Uniform(Range { max, step, .. }) => max.0.next_multiple_of(step.0.max(1)),
+            Self::Fixed(size) => (size.0, size.0),
+            Self::List(list) => list.ends(),
+            Self::Lognormal(Lognormal { min, max, step, .. })
+            | Self::Exponential(Exponential { min, max, step, .. })
+            | Self::Uniform(Range { min, max, step, .. }) => {
+                let rounded = |length: &Bytes| length.0.next_multiple_of(step.0.max(1));
+                (rounded(min), rounded(max))
+            }
         }
     }
 
-    /// The shortest length that can come.
-    pub(crate) fn min(&self) -> u64 {
-        match self {
-            Self::Fixed(size) => size.0,
-            Self::List(list) => list.min(),
-            Self::Lognormal(Lognormal { min, step, .. })
-            | Self::Exponential(Exponential { min, step, .. })
-            | Self::Uniform(Range { min, step, .. }) => min.0.next_multiple_of(step.0.max(1)),
-        }
+    /// The longest of them.
+    pub(crate) fn max(&self) -> u64 {
+        self.ends().1
     }
 
     /// What is wrong with it, as `key: problem` below the key that holds the lengths.
