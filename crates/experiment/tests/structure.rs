@@ -43,6 +43,30 @@ fn folders_use_only_those_listed_before_them() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// `debug_assert!` says nothing in a crate whose tests are compiled without.
+#[test]
+fn crates_tested_without_debug_assertions_have_none() {
+    let cargo = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace");
+    let cargo: toml::Table = cargo.parse().expect("a table");
+    let packages = cargo["profile"]["dev"]["package"].as_table().expect("packages");
+    let mut held = 0;
+    for (package, profile) in packages {
+        let Some(name) = package.strip_prefix("eraseblock-") else { continue };
+        if profile.get("debug-assertions").and_then(toml::Value::as_bool) != Some(false) {
+            continue;
+        }
+        held += 1;
+        assert_eq!(profile["overflow-checks"].as_bool(), Some(true), "{package}");
+        let src = root().join("crates").join(name).join("src");
+        for file in Source::read(&src).files {
+            let path = src.join(&file.name);
+            let text = fs::read_to_string(&path).expect("a source");
+            assert!(!text.contains("debug_assert"), "{}: use assert!", path.display());
+        }
+    }
+    assert!(held > 0, "no crate is tested without; this test can go");
+}
+
 /// A made-up crate.
 fn made_up(files: &[(&str, &str)]) -> Source {
     let folder = tempfile::tempdir().expect("a folder for files that pass");

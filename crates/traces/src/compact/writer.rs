@@ -85,7 +85,7 @@ impl CompactWriter {
         self.begin_block(0);
         self.block.extend_from_slice(&self.requests.to_le_bytes());
         self.block.extend_from_slice(&self.blocks.to_le_bytes());
-        debug_assert_eq!(self.block.len(), BLOCK_HEAD + END_PAYLOAD);
+        assert_eq!(self.block.len(), BLOCK_HEAD + END_PAYLOAD);
         self.end_block(out)
     }
 }

@@ -89,7 +89,7 @@ impl There {
         copy.extend_from_slice(piece);
         // It takes all that it is sent.
         let sent = self.pieces.send(copy);
-        debug_assert!(sent.is_ok(), "the thread has ended");
+        assert!(sent.is_ok(), "the thread has ended");
     }
 }
 

@@ -435,7 +435,7 @@ impl Counting<'_> {
         }
         if let (Some(taken), Some(selected)) = (taken, &mut self.selected) {
             let known = selected.add(&taken);
-            debug_assert!(known, "the whole has room for the volumes of its part");
+            assert!(known, "the whole has room for the volumes of its part");
         }
         Ok(true)
     }
@@ -458,7 +458,7 @@ impl Counting<'_> {
         }
         if let Some(selected) = &mut self.selected {
             let known = selected.add_all(requests);
-            debug_assert!(known.is_ok(), "the whole has room for the volumes of its part");
+            assert!(known.is_ok(), "the whole has room for the volumes of its part");
         }
         Ok(None)
     }
