@@ -191,8 +191,8 @@ class Requests:
     sha256: str
     """Of all that is in them."""
 
-    def __new__(cls, at: Any, op: Any, address: Any, size: Any, fua: Any) -> Requests:
-        """Columns of the same length: ns (uint64), codes (uint8), bytes (uint64) twice, flags (uint8)."""
+    def __new__(cls, at: Any, op: Any, address: Any, size: Any, fua: Any, volume: Any) -> Requests:
+        """Columns of one length: ns (uint64), codes (uint8), bytes (uint64) twice, flags (uint8), uint32."""
 
     def __len__(self) -> int: ...
     def pack(self) -> bytes:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Operations by code.
 OPS = ("read", "write", "trim", "flush")
 _SHORT = {"r": 0, "w": 1, "t": 2, "f": 3}
-_COLUMNS = ("at", "op", "address", "size", "fua")
+_COLUMNS = ("at", "op", "address", "size", "fua", "volume")
 _NEEDED = ("op", "address", "size")
 # What a mapping has one of that holds the keys of a workload, not columns.
 _WORKLOAD = {"path", "generate", "requests", "given"}
@@ -22,8 +22,11 @@ _TIMES = ("time", "arriv", "at_")
 _TIME = ("at", "ts")
 # Nanoseconds of a unit of polars' times.
 _NS = {"ns": 1, "us": 1000, "ms": 1_000_000}
-# The largest number that the engine reads.
+# The largest numbers that the engine reads.
 _MOST = 2**64 - 1
+_MOST_OF = {"volume": 2**32 - 1}
+# What a column of whole numbers holds, where it is not bytes.
+_WHOLE = {"at": "whole numbers of ns, or times", "volume": "whole numbers of volumes"}
 # What stands in messages for the whole.
 _WHAT = "requests"
 
@@ -44,7 +47,8 @@ def requests_of(table: Any) -> _core.Requests:
         table: a data frame of polars or pandas, anything that gives an Arrow stream, a mapping of arrays or
             lists, or a structured array of numpy. Columns `op` ("read", "write", "trim", "flush", their first
             letters, or 0 to 3), `address` and `size` in bytes; where the run has times `at`, whole ns or
-            times and durations, in order; and `fua`, true where a write is forced. Others are left alone.
+            times and durations, in order; `fua`, true where a write is forced; and `volume`, the number of
+            the volume whose address it is. Others are left alone.
 
     Raises:
         InputError: names the column, and the row, that cannot be.
@@ -56,13 +60,21 @@ def requests_of(table: Any) -> _core.Requests:
     if missing:
         raise _core.InputError(
             f"{_WHAT}: no column `{missing[0]}`; found {', '.join(frame.columns) or 'none'}, "
-            f"expected {', '.join(_COLUMNS)} (at and fua may be left out)"
+            f"expected {', '.join(_COLUMNS)} (at, fua and volume may be left out)"
         )
     _refuse_misnamed(table, frame)
     rows = frame.height
     at = _numbers(frame, "at") if "at" in frame.columns else numpy.zeros(rows, numpy.uint64)
     fua = _flags(frame) if "fua" in frame.columns else numpy.zeros(rows, numpy.uint8)
-    return _core.Requests(at, _ops(frame["op"]), _numbers(frame, "address"), _numbers(frame, "size"), fua)
+    volume = _numbers(frame, "volume") if "volume" in frame.columns else numpy.zeros(rows)
+    return _core.Requests(
+        at,
+        _ops(frame["op"]),
+        _numbers(frame, "address"),
+        _numbers(frame, "size"),
+        fua,
+        volume.astype(numpy.uint32),
+    )
 
 
 def _refuse_misnamed(table: Any, frame: polars.DataFrame) -> None:
@@ -136,7 +148,7 @@ def _numbers(frame: polars.DataFrame, name: str) -> Any:
         hint = (
             "; of seconds make them with (seconds * 1e9).round()" if name == "at" and kind.is_float() else ""
         )
-        expected = "whole numbers of ns, or times" if name == "at" else "whole numbers of bytes"
+        expected = _WHOLE.get(name, "whole numbers of bytes")
         raise _core.InputError(f"{_WHAT}: column `{name}`: found {kind}, expected {expected}{hint}")
     low, high = column.min(), column.max()
     if isinstance(low, int) and low < 0:
@@ -144,10 +156,11 @@ def _numbers(frame: polars.DataFrame, name: str) -> Any:
         raise _core.InputError(
             f"{_WHAT}: column `{name}`, row {row}: found {low * scale}, expected at least 0"
         )
-    if isinstance(high, int) and high * scale > _MOST:
+    most = _MOST_OF.get(name, _MOST)
+    if isinstance(high, int) and high * scale > most:
         row = column.arg_max()
         raise _core.InputError(
-            f"{_WHAT}: column `{name}`, row {row}: found {high * scale}, expected at most {_MOST}"
+            f"{_WHAT}: column `{name}`, row {row}: found {high * scale}, expected at most {most}"
         )
     column = column.cast(polars.UInt64)
     return (column * scale if scale > 1 else column).to_numpy()

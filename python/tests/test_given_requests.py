@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import pytest
 from given_requests import DRIVE, columns, requests
 
 import eraseblock as eb
+from eraseblock.requests import requests_of
 
 COLUMNS = columns(requests(300))
 CONFIG = {**DRIVE, "buffer": {"scheme": "lru", "size": "256 KiB"}, "bounds": False}
@@ -93,7 +95,10 @@ def test_compare_and_a_folder_take_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"op": None}, "no column `op`; found at, address, size, fua, expected at, op, address, size, fua"),
+        (
+            {"op": None},
+            "no column `op`; found at, address, size, fua, expected at, op, address, size, fua, volume",
+        ),
         ({"op": ["write", "erase"]}, "column `op`, row 1: found 'erase', expected one of read, write"),
         ({"op": [1, 4]}, "column `op`, row 1: found 4"),
         ({"address": [0, -8]}, "column `address`, row 1: found -8, expected at least 0"),
@@ -114,6 +119,8 @@ def test_compare_and_a_folder_take_tables(tmp_path: Path) -> None:
         ({"address": [0, 2**63 - 1]}, "beyond any drive"),
         ({"address": [0, 2**40]}, "the drive exports"),
         ({"fua": ["no", "yes"]}, "column `fua`: found String, expected true and false"),
+        ({"volume": ["a", "b"]}, "column `volume`: found String, expected whole numbers of volumes"),
+        ({"volume": [0, 2**32]}, "column `volume`, row 1: found 4294967296, expected at most 4294967295"),
         ({"size": [4096]}, "columns differ in length"),
     ],
 )
@@ -165,3 +172,36 @@ def test_times_of_day_are_times() -> None:
     record, plain = record_of(frame), record_of(COLUMNS)
     assert record["trace"]["start_ns"] == int(begin.timestamp()) * 10**9
     assert record["response_ns"] == plain["response_ns"]
+
+
+def test_volumes_are_laid_out_as_those_of_a_file(tmp_path: Path) -> None:
+    made = [one for one in requests(300) if one.op in ("read", "write")]
+    volumes = [number % 3 for number in range(len(made))]
+    table: dict[str, Any] = {**columns(made), "volume": volumes, "fua": [False] * len(made)}
+    table["address"] = [address // 4096 * 4096 // 4 for address in table["address"]]
+    file = tmp_path / "three.spc"
+    file.write_text(
+        "".join(
+            f"{volume},{address // 512},{one.size},{one.op[0]},{one.at / 1e9:.9f}\n"
+            for one, volume, address in zip(made, volumes, table["address"], strict=True)
+        ),
+        encoding="utf-8",
+    )
+    of_table, of_file = record_of(table), record_of(file)
+    for figure in ("response_ns", "flash", "hit_ratio", "requests"):
+        assert of_table[figure] == of_file[figure], figure
+    assert eb.trace.info(table)["volumes"] == eb.trace.info(file)["volumes"]
+    # Without the column, they would lie on top of one another.
+    on_one = record_of({name: values for name, values in table.items() if name != "volume"})
+    assert on_one["hit_ratio"] != of_table["hit_ratio"]
+    assert on_one["trace"]["sha256"] != of_table["trace"]["sha256"]
+    assert on_one == record_of({**table, "volume": [0] * len(made)})
+    each = eb.run(CONFIG, workload={"requests": table, "volumes": "each"})
+    assert [one["config"]["workload"]["volumes"] for one in each] == [0, 1, 2]
+
+
+def test_requests_go_to_another_process_whole() -> None:
+    one = requests_of({**COLUMNS, "volume": [2**32 - 1 - number for number in range(300)]})
+    there = pickle.loads(pickle.dumps(one))
+    assert (there.sha256, len(there)) == (one.sha256, 300)
+    assert there.sha256 != requests_of(COLUMNS).sha256

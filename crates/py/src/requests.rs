@@ -16,7 +16,7 @@ pub(crate) struct Requests {
 }
 
 /// Bytes of a request as [`Requests::pack`] writes it.
-const PACKED: usize = 26;
+const PACKED: usize = 30;
 
 impl Requests {
     fn of(py: Python<'_>, requests: Vec<Request>) -> PyResult<Self> {
@@ -47,7 +47,7 @@ fn op_of(code: u8) -> PyResult<Op> {
 #[pymethods]
 impl Requests {
     /// Columns of the same length: times in ns, codes of operations, addresses and sizes in bytes,
-    /// whether each is forced.
+    /// whether each is forced, numbers of volumes.
     #[new]
     #[expect(
         clippy::needless_pass_by_value,
@@ -60,10 +60,11 @@ impl Requests {
         address: PyBuffer<u64>,
         size: PyBuffer<u64>,
         fua: PyBuffer<u8>,
+        volume: PyBuffer<u32>,
     ) -> PyResult<Self> {
         let (at, op, fua) = (at.to_vec(py)?, op.to_vec(py)?, fua.to_vec(py)?);
-        let (address, size) = (address.to_vec(py)?, size.to_vec(py)?);
-        let lengths = [at.len(), op.len(), address.len(), size.len(), fua.len()];
+        let (address, size, volume) = (address.to_vec(py)?, size.to_vec(py)?, volume.to_vec(py)?);
+        let lengths = [at.len(), op.len(), address.len(), size.len(), fua.len(), volume.len()];
         if lengths.iter().any(|&length| length != lengths[0]) {
             return Err(InputError::new_err(format!("columns differ in length: {lengths:?}")));
         }
@@ -72,7 +73,7 @@ impl Requests {
                 arrival_ns: at[index],
                 offset: address[index],
                 len: size[index],
-                volume: 0,
+                volume: volume[index],
                 op: op_of(op[index])?,
                 fua: fua[index] != 0,
             })
@@ -101,6 +102,7 @@ impl Requests {
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
             bytes.extend_from_slice(&[request.op as u8, u8::from(request.fua)]);
+            bytes.extend_from_slice(&request.volume.to_le_bytes());
         }
         Ok(PyBytes::new(py, &bytes))
     }
@@ -109,14 +111,14 @@ impl Requests {
     #[staticmethod]
     fn unpack(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         let number = |row: &[u8], at: usize| {
-            row[at..at + 8].iter().rev().fold(0_u64, |all, &byte| (all << 8) | u64::from(byte))
+            row[at..].iter().take(8).rev().fold(0_u64, |all, &byte| (all << 8) | u64::from(byte))
         };
         let request = |row: &[u8]| {
             Ok(Request {
                 arrival_ns: number(row, 0),
                 offset: number(row, 8),
                 len: number(row, 16),
-                volume: 0,
+                volume: number(row, 26) as u32,
                 op: op_of(row[24])?,
                 fua: row[25] != 0,
             })

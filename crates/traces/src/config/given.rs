@@ -35,7 +35,7 @@ impl PartialEq for Given {
 }
 
 impl Given {
-    /// Requests in order of time, all of volume 0.
+    /// Requests in order of time.
     ///
     /// # Errors
     /// Names the first request that comes before the one above it, that asks for no bytes, or that
@@ -66,6 +66,10 @@ impl Given {
             bytes[16..24].copy_from_slice(&request.len.to_le_bytes());
             bytes[24..].copy_from_slice(&[request.op as u8, u8::from(request.fua)]);
             hash.update(bytes);
+        }
+        // Apart from the rest, so that requests of volume 0 alone are known as they ever were.
+        if requests.iter().any(|request| request.volume != 0) {
+            requests.iter().for_each(|request| hash.update(request.volume.to_le_bytes()));
         }
         if i64::try_from(last).is_err() {
             let number = requests.len() as u64 - 1;
