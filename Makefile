@@ -19,8 +19,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 DEPENDENCIES := $(VENV)/.dependencies
-# The profile of the extension. The tests' own, dev, takes over what `cargo test` compiles, and keeps the engine's assertions on.
-# `make test` alone, where nothing has been built, spares itself the release.
+# The profile of the extension. The tests' own, dev, takes over what `cargo test` compiles, and keeps the
+# engine's assertions on. `make test` alone, where nothing has been built, spares itself the release.
 EXTENSION_PROFILE ?= $(if $(filter test,$(MAKECMDGOALS)),$(if $(wildcard $(VENV)/.extension-release),release,dev),release)
 export EXTENSION_PROFILE
 EXTENSION := $(VENV)/.extension-$(EXTENSION_PROFILE)

@@ -42,16 +42,6 @@ def test_a_closed_stdout_is_told_in_one_line(words: str) -> None:
     assert both.returncode == 2
 
 
-@pytest.mark.parametrize("words", [("--version",), ("list", "buffers"), ("schema",)])
-def test_a_reader_that_has_gone_is_left_as_shells_expect(words: tuple[str, ...]) -> None:
-    away, here = os.pipe()
-    os.close(away)
-    with os.fdopen(here, "wb") as stdout:
-        command = [sys.executable, "-m", "eraseblock", *words]
-        left = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, check=False)
-    assert (left.returncode, left.stderr) == (141, b"")
-
-
 def test_a_trace_goes_through_pipes() -> None:
     made = call("trace", "generate", "uniform", "--requests", "50", "-o", "-")
     assert (made.returncode, bool(made.stdout)) == (0, True), made.stderr

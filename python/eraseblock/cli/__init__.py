@@ -10,9 +10,6 @@ from eraseblock import _core, interrupts
 from eraseblock.cli import quick, straight
 from eraseblock.terminal.console import say_error
 
-# What a shell makes of a program that SIGPIPE (13) ended.
-_READER_GONE = 128 + 13
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 2 for a wrong call or input, 1 for a failure."""
@@ -61,7 +58,7 @@ def _answer(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         # The reader has gone, which is its right; nothing more may be written, not even while Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _READER_GONE
+        return 1
     except KeyboardInterrupt as interrupt:
         interrupts.leave("; ".join((interrupts.LAST_WORDS, *map(str, interrupt.args))))
     except Exception as error:
