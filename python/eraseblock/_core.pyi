@@ -192,7 +192,10 @@ class Requests:
     """Of all that is in them."""
 
     def __new__(cls, at: Any, op: Any, address: Any, size: Any, fua: Any, volume: Any) -> Requests:
-        """Columns of one length: ns (uint64), codes (uint8), bytes (uint64) twice, flags (uint8), uint32."""
+        """Columns of one length: ns, codes, bytes twice, flags, volumes.
+
+        They are uint64, uint8, uint64, uint64, uint8 and uint32.
+        """
 
     def __len__(self) -> int: ...
     def pack(self) -> bytes:

@@ -248,3 +248,16 @@ def test_requests_that_nobody_holds_are_forgotten() -> None:
     gc.collect()
     device.drain()
     assert kept.response is not None
+
+
+def test_volumes_of_a_table_are_laid_out_once() -> None:
+    made = [one for one in requests(300) if one.op in ("read", "write")]
+    table = {**columns(made), "volume": [number % 3 for number in range(len(made))]}
+    table["address"] = [address // 4096 * 1024 for address in table["address"]]
+    drive = {**DRIVE, "buffer": {"scheme": "lru", "size": "256 KiB"}, "bounds": False}
+    device = eb.Device(drive)
+    device.run(table)
+    [replayed] = eb.run(drive, workload=table)
+    record = device.record()
+    for figure in ("response_ns", "flash", "hit_ratio", "requests"):
+        assert record[figure] == replayed[figure], figure

@@ -205,3 +205,10 @@ def test_requests_go_to_another_process_whole() -> None:
     there = pickle.loads(pickle.dumps(one))
     assert (there.sha256, len(there)) == (one.sha256, 300)
     assert there.sha256 != requests_of(COLUMNS).sha256
+
+
+def test_too_many_volumes_are_told_of_their_column() -> None:
+    rows = 2**16 + 1
+    table = {"op": ["write"] * rows, "address": [0] * rows, "size": [512] * rows, "volume": range(rows)}
+    with pytest.raises(eb.InputError, match=r"requests: column `volume`: more than 65536 different volumes"):
+        eb.run({**CONFIG, "host": {"replay": "untimed"}}, workload=table)

@@ -337,7 +337,8 @@ impl Session {
                 let Some(arrival_ns) = begin.checked_add(request.arrival_ns) else {
                     break 'run Err(late());
                 };
-                let request = Request { arrival_ns, ..*request };
+                // Volumes have been laid out: its address is the drive's.
+                let request = Request { arrival_ns, volume: 0, ..*request };
                 if let Err(error) = self.submit(request) {
                     break 'run Err(error);
                 }

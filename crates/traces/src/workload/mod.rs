@@ -472,9 +472,8 @@ fn too_many_volumes(records: &Records, behind: usize) -> TraceError {
         Records::Trace(reader) => {
             reader.bad_request(behind, found, "fewer; is this column the volume?")
         }
-        Records::Generated(_) | Records::Given(..) | Records::Part(_) => {
-            TraceError::key("generate", found)
-        }
+        Records::Given(..) => TraceError::key("requests", format!("column `volume`: {found}")),
+        Records::Generated(_) | Records::Part(_) => TraceError::key("generate", found),
     }
 }
 
