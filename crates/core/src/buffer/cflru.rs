@@ -24,6 +24,7 @@ use super::kit::blocks::{Directory, ReadPolicy, require_share};
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
 use super::kit::parallel::Ranked;
+use super::kit::stamps::Stamps;
 use super::kit::window::Window;
 use super::lru::LEAST_RECENT;
 use super::{Buffer, Outcome, Reason, Shape};
@@ -91,6 +92,8 @@ const CLEAN_FIRST: Reason = "clean page nearest the end of the window";
 #[derive(Debug)]
 pub(super) struct Cflru {
     window: Window,
+    /// When each slot was used.
+    used: Stamps,
     /// Clean pages of the window, by use.
     clean: Heap<u64>,
     dirty: Bits,
@@ -101,6 +104,7 @@ impl Cflru {
     pub(super) fn new(slots: usize, window: f64) -> Self {
         Self {
             window: Window::new(slots, libm::round(window * slots as f64) as u32),
+            used: Stamps::new(slots),
             clean: Heap::new(slots),
             dirty: Bits::new(slots),
         }
@@ -128,13 +132,13 @@ impl Cflru {
     }
 
     fn state_bytes(&self) -> usize {
-        self.window.bytes() + self.dirty.bytes() + self.clean.bytes()
+        self.window.bytes() + self.used.bytes() + self.dirty.bytes() + self.clean.bytes()
     }
 
     fn forget(&mut self, slot: u32) {
         self.dirty.clear(slot as usize);
         if self.window.contains(slot) {
-            self.clean.set(slot, self.window.used(slot));
+            self.clean.set(slot, self.used.get(slot));
         }
     }
 
@@ -148,10 +152,11 @@ impl Cflru {
         if write {
             self.dirty.set(slot as usize);
         }
+        self.used.stamp(slot);
         self.window.push(slot);
         while let Some(entered) = self.window.widen() {
             if !self.dirty.get(entered as usize) {
-                self.clean.set(entered, self.window.used(entered));
+                self.clean.set(entered, self.used.get(entered));
             }
         }
     }

@@ -42,6 +42,7 @@ use super::kit::parallel::RANDOM;
 use super::kit::window::Window;
 use super::{Action, Answer, Buffer, FLUSH_COMMAND, FORCED, Outcome, Reason, Shape, Span, View};
 use crate::pattern::Hint;
+use crate::support::bits::Bits;
 use crate::support::ids::{LogicalBlock, Lpn};
 use crate::support::list::{Links, List};
 use crate::support::registry::{About, Example};
@@ -175,6 +176,7 @@ impl Config {
             maps_pages: None,
             limit: shape.capacity,
             groups: BySize::new(blocks, shape.pages_per_block),
+            grouped: Bits::new(shape.logical_pages as usize),
             links: Links::new(blocks),
             clean: List::default(),
             clean_links: Links::new(slots),
@@ -203,6 +205,8 @@ struct ColdGroups {
     /// Blocks by their cold dirty pages.
     groups: BySize,
     links: Links,
+    /// The pages that the groups are made of, those that are cold and dirty.
+    grouped: Bits,
     /// Cold clean pages, the one that became so first at the end.
     clean: List,
     clean_links: Links,
@@ -216,6 +220,7 @@ struct ColdGroups {
 
 impl ColdGroups {
     /// Finds out what is below.
+    #[cold]
     fn ask(&mut self, view: &dyn View) {
         let maps_pages = match self.config.below {
             Below::Asked => view.maps_pages(),
@@ -249,19 +254,25 @@ impl ColdGroups {
     }
 
     /// A slot has come into the window, or is clean now.
+    #[inline]
     fn enter(&mut self, slot: u32) {
-        if self.pages.get(slot).dirty {
-            let block = self.block(slot).0;
+        let page = self.pages.get(slot);
+        if page.dirty {
+            let block = page.lpn.block(self.shape.pages_per_block).0;
             self.groups.put(&mut self.links, block, self.groups.size(block) + 1);
+            self.grouped.set(page.lpn.index());
         } else {
             self.clean.push_front(&mut self.clean_links, slot);
         }
     }
 
     /// A slot goes out of the window, or is about to be clean.
+    #[inline]
     fn leave(&mut self, slot: u32) {
-        if self.pages.get(slot).dirty {
-            let block = self.block(slot).0;
+        let page = self.pages.get(slot);
+        if page.dirty {
+            self.grouped.clear(page.lpn.index());
+            let block = page.lpn.block(self.shape.pages_per_block).0;
             match self.groups.size(block) - 1 {
                 0 => self.groups.remove(&mut self.links, block),
                 left => self.groups.put(&mut self.links, block, left),
@@ -275,6 +286,70 @@ impl ColdGroups {
     fn widen(&mut self) {
         while let Some(slot) = self.window.widen() {
             self.enter(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn access_pages(&mut self, span: &Span, view: &dyn View, out: &mut Outcome) {
+        for lpn in span.pages() {
+            self.access_page(lpn, span.write, view, out);
+        }
+    }
+
+    #[inline]
+    fn access_page(&mut self, lpn: Lpn, write: bool, view: &dyn View, out: &mut Outcome) {
+        let bypass = !write && self.config.reads == ReadPolicy::Bypass;
+        if let Some(admission) = &mut self.admission
+            && !bypass
+        {
+            admission.access(lpn, write);
+        }
+        match self.pages.find(lpn) {
+            Some(slot) => {
+                if !bypass {
+                    self.use_again(slot, write);
+                }
+                out.answer(Answer::Hit);
+            }
+            None if bypass => out.answer(Answer::Bypass),
+            None => self.take_in(lpn, write, view, out),
+        }
+    }
+
+    // Not inlined: a hit need not prepare for a miss.
+    #[inline(never)]
+    fn take_in(&mut self, lpn: Lpn, write: bool, view: &dyn View, out: &mut Outcome) {
+        if self.is_full() {
+            self.make_room(view, out);
+        }
+        let hot = self.admit(lpn, write);
+        let slot = self.pages.insert(lpn, write);
+        if hot {
+            self.window.push(slot);
+            self.widen();
+        } else {
+            self.window.push_inside(slot);
+            self.enter(slot);
+        }
+        out.answer(if write { Answer::Insert } else { Answer::Fill });
+    }
+
+    /// The host uses a page that is held.
+    #[inline]
+    fn use_again(&mut self, slot: u32, write: bool) {
+        let cold = self.window.contains(slot);
+        if cold {
+            self.leave(slot);
+            self.window.remove(slot);
+        }
+        if write {
+            self.pages.set_dirty(slot, true);
+        }
+        if cold {
+            self.window.push(slot);
+            self.widen();
+        } else {
+            self.window.touch(slot);
         }
     }
 
@@ -346,26 +421,39 @@ impl ColdGroups {
     ) {
         let whole = self.maps_pages == Some(false);
         let start = out.pages.len();
-        // Where only cold pages leave, there is nothing to look for after the last of them.
-        let mut left = if whole { u32::MAX } else { self.groups.size(block.0) };
-        for lpn in self.range(block) {
-            if left == 0 {
-                break;
+        let pages = block.range(self.shape.pages_per_block);
+        let end = pages.end.min(Lpn(self.shape.logical_pages));
+        self.groups.remove(&mut self.links, block.0);
+        if whole {
+            self.grouped.clear_range(pages.start.index(), end.index());
+            for lpn in Lpn::each(pages.start..end) {
+                if let Some(slot) = self.pages.find(lpn)
+                    && self.pages.get(slot).dirty
+                {
+                    self.take(slot, out);
+                }
             }
-            if let Some(slot) = self.pages.find(lpn)
-                && self.pages.get(slot).dirty
-                && (whole || self.window.contains(slot))
-            {
-                self.unlink(slot);
-                out.pages.push(self.pages.remove(slot));
-                self.remember(lpn);
-                left -= 1;
+        } else {
+            let mut from = pages.start.index();
+            while let Some(page) = self.grouped.first_set(from, end.index()) {
+                self.grouped.clear(page);
+                let slot = self.pages.find(Lpn(page as u32));
+                self.take(slot.unwrap_or_else(|| unreachable!("it is held")), out);
+                from = page + 1;
             }
         }
         let pages = (out.pages.len() - start) as u32;
         let pads = self.config.padding && whole && view.padding_pays(pages);
         out.evict(start, if pads { Action::EvictCompleted } else { Action::Evict }, LARGEST);
         out.with_hint(Hint { block, pattern: RANDOM, channel, again: false });
+    }
+
+    /// The page of a slot, which is in no group any longer, leaves.
+    fn take(&mut self, slot: u32, out: &mut Outcome) {
+        self.window.remove(slot);
+        let page = self.pages.remove(slot);
+        out.pages.push(page);
+        self.remember(page.lpn);
     }
 
     /// The dirty ones of these pages of one block are written, upwards, and stay.
@@ -395,41 +483,11 @@ impl Buffer for ColdGroups {
         if self.maps_pages.is_none() {
             self.ask(view);
         }
-        let bypass = !span.write && self.config.reads == ReadPolicy::Bypass;
-        for lpn in span.pages() {
-            if let Some(admission) = &mut self.admission
-                && !bypass
-            {
-                admission.access(lpn, span.write);
-            }
-            let answer = if let Some(slot) = self.pages.find(lpn) {
-                if !bypass {
-                    self.unlink(slot);
-                    if span.write {
-                        self.pages.set_dirty(slot, true);
-                    }
-                    self.window.push(slot);
-                    self.widen();
-                }
-                Answer::Hit
-            } else if bypass {
-                Answer::Bypass
-            } else {
-                if self.is_full() {
-                    self.make_room(view, out);
-                }
-                let hot = self.admit(lpn, span.write);
-                let slot = self.pages.insert(lpn, span.write);
-                if hot {
-                    self.window.push(slot);
-                    self.widen();
-                } else {
-                    self.window.push_inside(slot);
-                    self.enter(slot);
-                }
-                if span.write { Answer::Insert } else { Answer::Fill }
-            };
-            out.answers.push(answer);
+        // Apart from the loop: a span of one page need not prepare for others.
+        if span.count == 1 {
+            self.access_page(span.first, span.write, view, out);
+        } else {
+            self.access_pages(span, view, out);
         }
     }
 
@@ -474,12 +532,21 @@ impl Buffer for ColdGroups {
     fn check(&self) -> Result<(), String> {
         let mut cold = vec![0; self.links.bytes() / size_of::<[u32; 2]>()];
         let mut clean = 0;
-        for slot in self.window.iter().filter(|&slot| self.window.contains(slot)) {
-            if self.pages.get(slot).dirty {
+        for slot in self.window.iter() {
+            let page = self.pages.get(slot);
+            let is_cold = self.window.contains(slot);
+            if is_cold && page.dirty {
                 cold[self.block(slot).index()] += 1;
-            } else {
+            } else if is_cold {
                 clean += 1;
             }
+            if self.grouped.get(page.lpn.index()) != (is_cold && page.dirty) {
+                return Err(format!("cold-groups: page {} is in a group, or is not", page.lpn.0));
+            }
+        }
+        let grouped = self.grouped.count_range(0, self.shape.logical_pages as usize);
+        if grouped != cold.iter().sum::<u32>() {
+            return Err(format!("cold-groups: {grouped} pages are in groups, some not held"));
         }
         let listed = self.clean.iter(&self.clean_links);
         if listed.filter(|&slot| self.window.contains(slot)).count() != clean {
@@ -505,6 +572,7 @@ impl Buffer for ColdGroups {
             + self.window.bytes()
             + self.groups.bytes()
             + self.links.bytes()
+            + self.grouped.bytes()
             + self.clean_links.bytes()
             + self.modules.bytes()
             + self.round.capacity() * size_of::<(LogicalBlock, Option<u32>)>()

@@ -203,12 +203,30 @@ impl Outcome {
         }
     }
 
+    /// What becomes of the next page of the span.
+    #[inline]
+    pub fn answer(&mut self, answer: Answer) {
+        // A call at the very end, so that who answers need not save registers for it.
+        if self.answers.len() == self.answers.capacity() {
+            return self.grow_and_answer(answer);
+        }
+        self.answers.push(answer);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_and_answer(&mut self, answer: Answer) {
+        self.answers.push(answer);
+    }
+
     /// Exchanges answers and what leaves with another outcome, but neither notes nor who watches.
     #[inline]
     pub fn swap_decisions(&mut self, other: &mut Self) {
         std::mem::swap(&mut self.answers, &mut other.answers);
-        std::mem::swap(&mut self.evictions, &mut other.evictions);
-        std::mem::swap(&mut self.pages, &mut other.pages);
+        if !self.evictions.is_empty() || !other.evictions.is_empty() {
+            std::mem::swap(&mut self.evictions, &mut other.evictions);
+            std::mem::swap(&mut self.pages, &mut other.pages);
+        }
     }
 
     /// Notes a decision about `pages`, if somebody watches.

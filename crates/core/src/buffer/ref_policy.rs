@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use super::kit::blocks::{ReadPolicy, require_share};
 use super::kit::paged::{PageOrder, Paged, Victim};
 use super::kit::pages::PageTable;
+use super::kit::stamps::Stamps;
 use super::kit::window::Window;
 use super::{Buffer, Reason, Shape};
 use crate::support::bits::Bits;
@@ -110,6 +111,7 @@ impl Config {
                 slots,
                 (libm::round(self.window * f64::from(shape.capacity)) as u32).max(1),
             ),
+            used: Stamps::new(slots),
             links: Links::new(slots),
             block_of: vec![LogicalBlock::NONE; slots],
             inside: vec![Inside::default(); blocks],
@@ -137,6 +139,8 @@ struct Inside {
 struct Ref {
     pages_per_block: u32,
     window: Window,
+    /// When each slot was used.
+    used: Stamps,
     /// Of the slots in the window, by block.
     links: Links,
     block_of: Vec<LogicalBlock>,
@@ -161,7 +165,7 @@ impl Ref {
             self.due.remove(block.0);
             return;
         }
-        let used = self.window.used(pages.back());
+        let used = self.used.get(pages.back());
         self.by_pages.set(block.0, (self.pages_per_block - count, used));
         if self.is_victim.get(block.index()) {
             self.due.set(block.0, used);
@@ -189,6 +193,7 @@ impl Ref {
     }
 
     fn link(&mut self, slot: u32) {
+        self.used.stamp(slot);
         self.window.push(slot);
         self.widen();
     }
@@ -282,7 +287,7 @@ impl PageOrder for Ref {
             };
             let rank = slots
                 .last()
-                .map(|&last| (self.pages_per_block - inside.count, self.window.used(last)));
+                .map(|&last| (self.pages_per_block - inside.count, self.used.get(last)));
             let due = rank.filter(|_| self.is_victim.get(block.index())).map(|(_, used)| used);
             if slots.len() != inside.count as usize
                 || !slots.iter().all(|&slot| here(slot))
@@ -299,6 +304,7 @@ impl PageOrder for Ref {
 
     fn bytes(&self) -> usize {
         self.window.bytes()
+            + self.used.bytes()
             + self.links.bytes()
             + self.block_of.len() * 4
             + self.inside.len() * size_of::<Inside>()

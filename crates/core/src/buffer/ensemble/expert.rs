@@ -12,6 +12,7 @@ use crate::support::ids::Lpn;
 pub struct Expert {
     scheme: BufferConfig,
     sample: Sample,
+    capacity: u32,
     /// The scheme over the sample.
     buffer: Box<dyn Buffer>,
     /// Once the FTL is known.
@@ -25,8 +26,10 @@ impl Expert {
     /// # Errors
     /// As the scheme's.
     pub fn new(scheme: BufferConfig, sample: Sample) -> Result<Self, String> {
-        let buffer = scheme.build(sample.shape())?;
-        Ok(Self { scheme, sample, buffer, model: None, out: Outcome::default() })
+        let shape = sample.shape();
+        let buffer = scheme.build(shape)?;
+        let out = Outcome::default();
+        Ok(Self { scheme, sample, capacity: shape.capacity, buffer, model: None, out })
     }
 
     /// The FTL is known: it gets a model of it.
@@ -40,8 +43,16 @@ impl Expert {
     ///
     /// # Errors
     /// As the scheme's.
-    pub fn whole(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
+    pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         self.scheme.build(shape)
+    }
+
+    /// The same expert, with nothing in it, of which the whole drive is the sample.
+    ///
+    /// # Errors
+    /// As the scheme's.
+    pub fn unsampled(&self, shape: Shape) -> Result<Self, String> {
+        Self::new(self.scheme.clone(), Sample::new(1, shape))
     }
 
     /// The scheme over the sample.
@@ -60,16 +71,30 @@ impl Expert {
     }
 
     /// A request begins; what those before it have cost.
+    #[inline]
     pub fn begin(&mut self) -> u64 {
         let Some(model) = &mut self.model else { return 0 };
-        model.next(self.buffer.len(), self.sample.shape().capacity);
+        if model.is_touched() {
+            model.next(self.buffer.len(), self.capacity);
+        }
         model.cost()
     }
 
     /// Serves a span, as the sample has it, above the drive as it looks from there.
+    #[inline]
     pub fn access(&mut self, span: &Span, view: &dyn View) {
         self.out.clear();
         self.buffer.access(span, view, &mut self.out);
+        let mut answers = self.out.answers.iter();
+        if !self.out.evictions.is_empty()
+            || !answers.all(|answer| matches!(answer, Answer::Hit | Answer::Insert))
+        {
+            self.reckon_span(span, view);
+        }
+    }
+
+    /// The drive has something to do for what was decided on a span.
+    fn reckon_span(&mut self, span: &Span, view: &dyn View) {
         let Some(model) = &mut self.model else { return };
         for eviction in &self.out.evictions {
             if eviction.action != Action::Drop {

@@ -61,7 +61,21 @@ impl Held {
 
     /// Serves a span just as the leader has, where that is sure to be what [`Self::follow`] would
     /// do; else does nothing. What the leader decided is the buffer's decision then.
+    #[inline]
     pub fn copy(&mut self, span: &Span, leader: &Outcome) -> bool {
+        if !self.in_step {
+            return false;
+        }
+        match leader.answers[..] {
+            [answer] if leader.evictions.is_empty() && answer != Answer::Bypass => {
+                self.serve_alike(span.first, answer, span.write);
+                true
+            }
+            _ => self.copy_all(span, leader),
+        }
+    }
+
+    fn copy_all(&mut self, span: &Span, leader: &Outcome) -> bool {
         // Some schemes make room only after they have taken a page in; and what is all clean is
         // dropped here, whatever the leader does with it.
         let is_plain = |one: &Eviction| {
@@ -73,31 +87,33 @@ impl Held {
             };
             leaves && one.before == 0
         };
-        if !self.in_step
-            || !leader.evictions.iter().all(is_plain)
-            || leader.answers.contains(&Answer::Bypass)
-        {
+        if !leader.evictions.iter().all(is_plain) || leader.answers.contains(&Answer::Bypass) {
             return false;
         }
         for eviction in &leader.evictions {
             self.leave_alike(eviction, leader);
         }
-        for (at, answer) in leader.answers.iter().enumerate() {
-            let lpn = span.first + at as u32;
-            match self.pages.find(lpn) {
-                Some(slot) if *answer == Answer::Hit => {
-                    if span.write {
-                        self.pages.set_dirty(slot, true);
-                    }
-                    self.kept.touch(&mut self.links, slot);
-                }
-                _ => {
-                    let slot = self.pages.insert(lpn, span.write);
-                    self.kept.push_front(&mut self.links, slot);
-                }
-            }
+        for (lpn, &answer) in span.pages().zip(&leader.answers) {
+            self.serve_alike(lpn, answer, span.write);
         }
         true
+    }
+
+    /// A page that the leader has taken in, or hit.
+    #[inline]
+    fn serve_alike(&mut self, lpn: Lpn, answer: Answer, write: bool) {
+        match self.pages.find(lpn) {
+            Some(slot) if answer == Answer::Hit => {
+                if write {
+                    self.pages.set_dirty(slot, true);
+                }
+                self.kept.touch(&mut self.links, slot);
+            }
+            _ => {
+                let slot = self.pages.insert(lpn, write);
+                self.kept.push_front(&mut self.links, slot);
+            }
+        }
     }
 
     /// An eviction of the leader is the buffer's, too.

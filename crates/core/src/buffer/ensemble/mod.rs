@@ -177,6 +177,8 @@ struct Ensemble {
 }
 
 impl Ensemble {
+    /// Finds out what is below.
+    #[cold]
     fn ask(&mut self, view: &dyn View) {
         let at = usize::from(self.candidates.len() > 1 && !view.maps_pages());
         self.experts = self.candidates.swap_remove(at);
@@ -185,8 +187,17 @@ impl Ensemble {
             self.experts.truncate(1);
         }
         self.candidates = Vec::new();
-        for expert in &mut self.experts {
-            expert.put_on(view);
+        if let [only] = &mut self.experts[..] {
+            // Who leads for good is not judged: neither from a sample nor by a model.
+            if self.is_sampled
+                && let Ok(whole) = only.unsampled(self.shape)
+            {
+                *only = whole;
+                self.sample = Sample::new(1, self.shape);
+                self.is_sampled = false;
+            }
+        } else {
+            self.experts.iter_mut().for_each(|expert| expert.put_on(view));
         }
         let price = f64::from(self.shape.capacity) * view.times().program as f64
             / f64::from(view.units().max(1));
@@ -200,7 +211,7 @@ impl Ensemble {
     /// Another expert leads from now on.
     fn lead(&mut self, leader: usize, view: &dyn View) {
         if self.is_sampled
-            && let Ok(mut buffer) = self.experts[leader].whole(self.shape)
+            && let Ok(mut buffer) = self.experts[leader].build(self.shape)
         {
             let mut out = Outcome::default();
             for (request, page) in self.held.oldest_first().enumerate() {
@@ -230,6 +241,15 @@ impl Ensemble {
         }
     }
 
+    /// Experts serve a span of the sample, above the drive as it looks from there.
+    fn try_sampled(&mut self, span: &Span, view: &dyn View) {
+        if let Some(span) = self.sample.span(span) {
+            self.seen = true;
+            let seen = Seen { view, sample: self.sample };
+            self.experts.iter_mut().for_each(|expert| expert.access(&span, &seen));
+        }
+    }
+
     /// What leads, and what it decided last; nothing before the first access.
     fn leader(&self) -> Option<(&dyn Buffer, &Outcome)> {
         if let Some((buffer, out)) = &self.whole {
@@ -247,17 +267,15 @@ impl Buffer for Ensemble {
         }
         if span.request != self.request {
             self.request = span.request;
-            if std::mem::take(&mut self.seen) {
+            if std::mem::take(&mut self.seen) && self.experts.len() > 1 {
                 self.turn(view);
             }
         }
-        if let Some(sampled) = self.sample.span(span) {
+        if self.is_sampled {
+            self.try_sampled(span, view);
+        } else {
             self.seen = true;
-            let seen = Seen { view, sample: self.sample };
-            let view = if self.is_sampled { &seen } else { view };
-            for expert in &mut self.experts {
-                expert.access(&sampled, view);
-            }
+            self.experts.iter_mut().for_each(|expert| expert.access(span, view));
         }
         if let Some((buffer, out)) = &mut self.whole {
             out.clear();
@@ -276,20 +294,24 @@ impl Buffer for Ensemble {
     }
 
     fn writes(&mut self, request: u64, pages: u32) {
-        for expert in self.experts.iter_mut().chain(self.candidates.iter_mut().flatten()) {
-            expert.writes(request, pages);
-        }
+        self.experts.iter_mut().for_each(|expert| expert.writes(request, pages));
         if let Some((buffer, _)) = &mut self.whole {
             buffer.writes(request, pages);
+        }
+        if self.choice.is_none() {
+            let candidates = self.candidates.iter_mut().flatten();
+            candidates.for_each(|expert| expert.writes(request, pages));
         }
     }
 
     fn writes_part(&mut self, lpn: Lpn, part: Part) {
-        for expert in self.experts.iter_mut().chain(self.candidates.iter_mut().flatten()) {
-            expert.writes_part(lpn, part);
-        }
+        self.experts.iter_mut().for_each(|expert| expert.writes_part(lpn, part));
         if let Some((buffer, _)) = &mut self.whole {
             buffer.writes_part(lpn, part);
+        }
+        if self.choice.is_none() {
+            let candidates = self.candidates.iter_mut().flatten();
+            candidates.for_each(|expert| expert.writes_part(lpn, part));
         }
     }
 

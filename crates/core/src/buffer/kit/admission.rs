@@ -3,6 +3,7 @@
 //! The first of them also tells whether the work just fits into the buffer.
 
 use crate::buffer::Shape;
+use crate::support::NONE;
 use crate::support::ids::Lpn;
 use crate::support::list::{Links, List};
 
@@ -31,10 +32,15 @@ struct Trial {
     nodes: Vec<(Lpn, Place)>,
     free: Vec<u32>,
     links: Links,
-    /// Nodes of each place, the most recent first.
-    lists: [List; 3],
-    /// How many nodes are in each list.
-    len: [u32; 3],
+    /// Pages that it holds, in the order of use: all hot ones, then all cold ones.
+    order: List,
+    held: u32,
+    /// Node of the cold page nearest the front, or [`NONE`].
+    first_cold: u32,
+    colds: u32,
+    /// Pages that have left, the one that left last first.
+    gone: List,
+    known: u32,
     /// Pages that it holds at most.
     size: u32,
     /// Pages that are cold at least, where it holds as many.
@@ -58,8 +64,12 @@ impl Trial {
             nodes: vec![(Lpn(0), Place::Gone); nodes as usize],
             free: (0..nodes).rev().collect(),
             links: Links::new(nodes as usize),
-            lists: [List::default(); 3],
-            len: [0; 3],
+            order: List::default(),
+            held: 0,
+            first_cold: NONE,
+            colds: 0,
+            gone: List::default(),
+            known: 0,
             size,
             cold: (libm::ceil(cold * capacity) as u32).max(1),
             remembered,
@@ -70,20 +80,29 @@ impl Trial {
     }
 
     /// The host uses a page.
+    #[inline(always)] // Twice for each page of the sample.
     fn access(&mut self, lpn: Lpn, write: bool) {
         let counts = write && self.is_full();
         self.writes_when_full += u32::from(counts);
-        let (node, place) = if let Some(node) = self.node_of[lpn.index()].checked_sub(1) {
-            let from = self.nodes[node as usize].1;
-            self.take(node, from);
-            if from == Place::Gone {
-                self.misses_when_full += u32::from(counts);
-                // It is no longer remembered before another page leaves.
-                self.make_room();
-                (node, if write { Place::Hot } else { Place::Cold })
-            } else {
-                self.hits += u32::from(write);
-                (node, Place::Hot)
+        if let Some(node) = self.node_of[lpn.index()].checked_sub(1) {
+            match self.nodes[node as usize].1 {
+                Place::Hot => {
+                    self.hits += u32::from(write);
+                    self.order.touch(&mut self.links, node);
+                    return;
+                }
+                Place::Cold => {
+                    self.hits += u32::from(write);
+                    self.take(node, Place::Cold);
+                    self.put_hot(node);
+                }
+                Place::Gone => {
+                    self.misses_when_full += u32::from(counts);
+                    // It is no longer remembered before another page leaves.
+                    self.take(node, Place::Gone);
+                    self.make_room();
+                    if write { self.put_hot(node) } else { self.put_cold(node) }
+                }
             }
         } else {
             self.misses_when_full += u32::from(counts);
@@ -91,15 +110,14 @@ impl Trial {
             let Some(node) = self.free.pop() else { unreachable!("one for each page known") };
             self.node_of[lpn.index()] = node + 1;
             self.nodes[node as usize].0 = lpn;
-            let hot = write && self.remembered == 0;
-            (node, if hot { Place::Hot } else { Place::Cold })
-        };
-        self.put(node, place);
+            if write && self.remembered == 0 { self.put_hot(node) } else { self.put_cold(node) }
+        }
         self.cool();
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
-        self.len[Place::Hot as usize] + self.len[Place::Cold as usize] >= self.size
+        self.held >= self.size
     }
 
     /// After some time what was earlier counts for half.
@@ -110,22 +128,25 @@ impl Trial {
     }
 
     /// A page leaves if as many are held as there may be.
+    #[inline]
     fn make_room(&mut self) {
         if !self.is_full() {
             return;
         }
-        let node = self.lists[Place::Cold as usize].back();
+        let node = self.order.back();
         self.take(node, Place::Cold);
         if self.remembered == 0 {
             self.release(node);
             return;
         }
-        if self.len[Place::Gone as usize] == self.remembered {
-            let oldest = self.lists[Place::Gone as usize].back();
+        if self.known == self.remembered {
+            let oldest = self.gone.back();
             self.take(oldest, Place::Gone);
             self.release(oldest);
         }
-        self.put(node, Place::Gone);
+        self.nodes[node as usize].1 = Place::Gone;
+        self.gone.push_front(&mut self.links, node);
+        self.known += 1;
     }
 
     /// The host no longer needs a page.
@@ -139,15 +160,41 @@ impl Trial {
 
     #[inline]
     fn take(&mut self, node: u32, from: Place) {
-        self.lists[from as usize].remove(&mut self.links, node);
-        self.len[from as usize] -= 1;
+        match from {
+            Place::Gone => {
+                self.gone.remove(&mut self.links, node);
+                self.known -= 1;
+                return;
+            }
+            Place::Cold => {
+                self.colds -= 1;
+                if self.first_cold == node {
+                    self.first_cold = self.order.after(&self.links, node);
+                }
+            }
+            Place::Hot => {}
+        }
+        self.order.remove(&mut self.links, node);
+        self.held -= 1;
     }
 
     #[inline]
-    fn put(&mut self, node: u32, to: Place) {
-        self.nodes[node as usize].1 = to;
-        self.lists[to as usize].push_front(&mut self.links, node);
-        self.len[to as usize] += 1;
+    fn put_hot(&mut self, node: u32) {
+        self.nodes[node as usize].1 = Place::Hot;
+        self.order.push_front(&mut self.links, node);
+        self.held += 1;
+    }
+
+    #[inline]
+    fn put_cold(&mut self, node: u32) {
+        self.nodes[node as usize].1 = Place::Cold;
+        match self.first_cold {
+            NONE => self.order.push_back(&mut self.links, node),
+            first => self.order.insert_before(&mut self.links, node, first),
+        }
+        self.first_cold = node;
+        self.colds += 1;
+        self.held += 1;
     }
 
     /// The node of a page that is in no list is free.
@@ -157,14 +204,16 @@ impl Trial {
         self.free.push(node);
     }
 
-    #[inline(always)]
+    /// The last hot pages become cold while there are too few.
+    #[inline]
     fn cool(&mut self) {
-        while self.len[Place::Cold as usize] < self.cold
-            && !self.lists[Place::Hot as usize].is_empty()
-        {
-            let last = self.lists[Place::Hot as usize].back();
-            self.take(last, Place::Hot);
-            self.put(last, Place::Cold);
+        while self.colds < self.cold.min(self.held) {
+            self.first_cold = match self.first_cold {
+                NONE => self.order.back(),
+                first => self.order.before(&self.links, first),
+            };
+            self.nodes[self.first_cold as usize].1 = Place::Cold;
+            self.colds += 1;
         }
     }
 
@@ -219,14 +268,19 @@ impl Admission {
     #[inline]
     pub fn access(&mut self, lpn: Lpn, write: bool) {
         if let Some(lpn) = self.sampled(lpn) {
-            self.recent.access(lpn, write);
-            self.returning.access(lpn, write);
-            self.writes += u32::from(write);
-            if self.writes == self.most {
-                self.writes = 0;
-                self.recent.halve();
-                self.returning.halve();
-            }
+            self.try_both(lpn, write);
+        }
+    }
+
+    /// The same of a page of the sample.
+    fn try_both(&mut self, lpn: Lpn, write: bool) {
+        self.recent.access(lpn, write);
+        self.returning.access(lpn, write);
+        self.writes += u32::from(write);
+        if self.writes == self.most {
+            self.writes = 0;
+            self.recent.halve();
+            self.returning.halve();
         }
     }
 

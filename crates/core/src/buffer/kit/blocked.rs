@@ -156,6 +156,38 @@ impl<O: BlockOrder + 'static> Blocked<O> {
         self.blocks.evict(node, self.order.action(), reason, out);
     }
 
+    #[inline(never)]
+    fn access_pages(&mut self, span: &Span, out: &mut Outcome) {
+        for lpn in span.pages() {
+            self.access_page(lpn, span.write, out);
+        }
+    }
+
+    #[inline]
+    fn access_page(&mut self, lpn: Lpn, write: bool, out: &mut Outcome) {
+        let bypass = !write && self.reads == ReadPolicy::Bypass;
+        if self.blocks.holds(lpn) {
+            if write {
+                self.blocks.mark_dirty(lpn);
+            }
+            if !bypass {
+                self.order.touch(self.blocks.node_of(lpn), lpn, &self.blocks, out);
+            }
+            out.answer(Answer::Hit);
+        } else if bypass {
+            out.answer(Answer::Bypass);
+        } else {
+            self.take_in(lpn, write, out);
+        }
+    }
+
+    // Not inlined: a hit need not prepare for a miss.
+    #[inline(never)]
+    fn take_in(&mut self, lpn: Lpn, write: bool, out: &mut Outcome) {
+        self.insert(lpn, write, out);
+        out.answer(if write { Answer::Insert } else { Answer::Fill });
+    }
+
     fn insert(&mut self, lpn: Lpn, dirty: bool, out: &mut Outcome) {
         let node = self.blocks.node_of(lpn);
         if node != NONE && self.evict_order == EvictOrder::TouchFirst {
@@ -177,23 +209,11 @@ impl<O: BlockOrder + 'static> Buffer for Blocked<O> {
     }
 
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        let bypass = !span.write && self.reads == ReadPolicy::Bypass;
-        for lpn in span.pages() {
-            let answer = if self.blocks.holds(lpn) {
-                if span.write {
-                    self.blocks.mark_dirty(lpn);
-                }
-                if !bypass {
-                    self.order.touch(self.blocks.node_of(lpn), lpn, &self.blocks, out);
-                }
-                Answer::Hit
-            } else if bypass {
-                Answer::Bypass
-            } else {
-                self.insert(lpn, span.write, out);
-                if span.write { Answer::Insert } else { Answer::Fill }
-            };
-            out.answers.push(answer);
+        // Apart from the loop: a span of one page need not prepare for others.
+        if span.count == 1 {
+            self.access_page(span.first, span.write, out);
+        } else {
+            self.access_pages(span, out);
         }
     }
 

@@ -40,12 +40,14 @@ impl BySize {
     }
 
     /// Pages of a node; 0 if it is not in.
+    #[inline]
     pub fn size(&self, node: u32) -> u32 {
         let count = self.list_of[node as usize];
         if count == NONE { 0 } else { count }
     }
 
     /// A node has `pages` pages now: it is the most recent of those that have as many.
+    #[inline]
     pub fn put(&mut self, links: &mut Links, node: u32, pages: u32) {
         self.remove(links, node);
         self.list_of[node as usize] = pages;
@@ -54,6 +56,7 @@ impl BySize {
     }
 
     /// Takes a node out, if it is in.
+    #[inline]
     pub fn remove(&mut self, links: &mut Links, node: u32) {
         let count = std::mem::replace(&mut self.list_of[node as usize], NONE);
         if count == NONE {

@@ -12,5 +12,6 @@ pub mod paged;
 pub mod pages;
 pub mod parallel;
 pub mod regions;
+pub mod stamps;
 pub mod window;
 pub mod written;

@@ -132,6 +132,45 @@ impl<O: PageOrder + 'static> Paged<O> {
         Ok(Self { name, reads, pages, order })
     }
 
+    #[inline(never)]
+    fn access_pages(&mut self, span: &Span, out: &mut Outcome) {
+        for lpn in span.pages() {
+            self.access_page(lpn, span.write, out);
+        }
+    }
+
+    #[inline]
+    fn access_page(&mut self, lpn: Lpn, write: bool, out: &mut Outcome) {
+        let bypass = !write && self.reads == ReadPolicy::Bypass;
+        match self.pages.find(lpn) {
+            Some(_) if bypass => out.answer(Answer::Hit),
+            Some(slot) => {
+                let victim = self.order.hit(slot, write, &self.pages);
+                if write {
+                    self.pages.set_dirty(slot, true);
+                }
+                self.evict(victim, out);
+                out.answer(Answer::Hit);
+            }
+            None if bypass => out.answer(Answer::Bypass),
+            None => self.take_in(lpn, write, out),
+        }
+    }
+
+    // Not inlined: a hit need not prepare for a miss.
+    #[inline(never)]
+    fn take_in(&mut self, lpn: Lpn, write: bool, out: &mut Outcome) {
+        let slot = match self.order.make_room(lpn, write, &self.pages) {
+            None => self.pages.insert(lpn, write),
+            Some((slot, reason)) => {
+                out.evict_page(self.pages.replace(slot, lpn, write), reason);
+                slot
+            }
+        };
+        self.order.insert(slot, lpn, write);
+        out.answer(if write { Answer::Insert } else { Answer::Fill });
+    }
+
     #[inline]
     fn evict(&mut self, victim: Option<Victim>, out: &mut Outcome) {
         if let Some((slot, reason)) = victim {
@@ -154,32 +193,11 @@ impl<O: PageOrder + 'static> Paged<O> {
 
 impl<O: PageOrder + 'static> Buffer for Paged<O> {
     fn access(&mut self, span: &Span, _view: &dyn View, out: &mut Outcome) {
-        let bypass = !span.write && self.reads == ReadPolicy::Bypass;
-        for lpn in span.pages() {
-            let answer = match self.pages.find(lpn) {
-                Some(_) if bypass => Answer::Hit,
-                Some(slot) => {
-                    let victim = self.order.hit(slot, span.write, &self.pages);
-                    if span.write {
-                        self.pages.set_dirty(slot, true);
-                    }
-                    self.evict(victim, out);
-                    Answer::Hit
-                }
-                None if bypass => Answer::Bypass,
-                None => {
-                    let slot = match self.order.make_room(lpn, span.write, &self.pages) {
-                        None => self.pages.insert(lpn, span.write),
-                        Some((slot, reason)) => {
-                            out.evict_page(self.pages.replace(slot, lpn, span.write), reason);
-                            slot
-                        }
-                    };
-                    self.order.insert(slot, lpn, span.write);
-                    if span.write { Answer::Insert } else { Answer::Fill }
-                }
-            };
-            out.answers.push(answer);
+        // Apart from the loop: a span of one page need not prepare for others.
+        if span.count == 1 {
+            self.access_page(span.first, span.write, out);
+        } else {
+            self.access_pages(span, out);
         }
     }
 

@@ -16,9 +16,6 @@ pub struct Window {
     inside: Bits,
     count: u32,
     len: u32,
-    /// When each slot was used.
-    used: Vec<u64>,
-    clock: u64,
 }
 
 impl Window {
@@ -32,8 +29,6 @@ impl Window {
             inside: Bits::new(slots),
             count: 0,
             len: 0,
-            used: vec![0; slots],
-            clock: 0,
         }
     }
 
@@ -46,17 +41,19 @@ impl Window {
     /// Puts in a slot as the most recent one. [`Self::widen`] is due then.
     #[inline]
     pub fn push(&mut self, slot: u32) {
-        self.clock += 1;
-        self.used[slot as usize] = self.clock;
         self.order.push_front(&mut self.links, slot);
         self.len += 1;
+    }
+
+    /// A slot outside the window is the most recent one now.
+    #[inline]
+    pub fn touch(&mut self, slot: u32) {
+        self.order.touch(&mut self.links, slot);
     }
 
     /// Puts in a slot as the most recent one of the window.
     #[inline]
     pub fn push_inside(&mut self, slot: u32) {
-        self.clock += 1;
-        self.used[slot as usize] = self.clock;
         match self.first {
             NONE => self.order.push_back(&mut self.links, slot),
             first => self.order.insert_before(&mut self.links, slot, first),
@@ -99,13 +96,9 @@ impl Window {
     }
 
     /// Whether a slot is in the window.
+    #[inline]
     pub fn contains(&self, slot: u32) -> bool {
         self.inside.get(slot as usize)
-    }
-
-    /// When a slot was used; grows from use to use.
-    pub fn used(&self, slot: u32) -> u64 {
-        self.used[slot as usize]
     }
 
     /// The slot used longest ago, or [`NONE`].
@@ -142,6 +135,6 @@ impl Window {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.links.bytes() + self.inside.bytes() + self.used.len() * 8
+        self.links.bytes() + self.inside.bytes()
     }
 }

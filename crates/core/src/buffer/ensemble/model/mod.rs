@@ -142,12 +142,16 @@ impl Model {
         }
     }
 
-    /// The request has been told of, and so many pages are held. When as many are under way as
-    /// there may be, time goes on to when the next one can begin.
+    /// Whether the present request has done anything.
+    #[inline]
+    pub fn is_touched(&self) -> bool {
+        self.touched
+    }
+
+    /// The request, which has done something, has been told of, and so many pages are held. When as
+    /// many are under way as there may be, time goes on to when the next one can begin.
     pub fn next(&mut self, held: u32, capacity: u32) {
-        if !std::mem::take(&mut self.touched) {
-            return;
-        }
+        self.touched = false;
         let stored = (self.left + u64::from(held)).saturating_sub(u64::from(capacity));
         self.under_way[self.waiting] = Waiting { end: self.end, stored };
         self.waiting += 1;
@@ -232,6 +236,7 @@ impl Model {
     }
 
     /// What all requests have cost so far: the time that they took, in ns.
+    #[inline]
     pub fn cost(&self) -> u64 {
         self.units.now
     }

@@ -121,6 +121,7 @@ impl PageMap {
         end
     }
 
+    #[inline]
     fn put(&mut self, unit: u32, page: u32, kind: usize) {
         let first = unit * self.blocks;
         let of = &mut self.units[unit as usize];

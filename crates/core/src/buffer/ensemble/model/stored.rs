@@ -15,19 +15,23 @@ const SLACK: usize = 256;
 
 impl Stored {
     /// So many pages more are stored, evenly from `first` to `last`; a single one at `last`.
+    #[inline]
     pub fn add(&mut self, first: u64, last: u64, pages: u32) {
         self.tidy();
-        if pages == 1 {
-            // The last one mostly stays the last.
-            let mut at = self.times.len();
-            self.times.push(last);
-            while at > self.gone && self.times[at - 1] > last {
-                self.times[at] = self.times[at - 1];
-                at -= 1;
-            }
-            self.times[at] = last;
-            return;
+        if pages > 1 {
+            return self.add_several(first, last, pages);
         }
+        // The last one mostly stays the last.
+        let mut at = self.times.len();
+        self.times.push(last);
+        while at > self.gone && self.times[at - 1] > last {
+            self.times[at] = self.times[at - 1];
+            at -= 1;
+        }
+        self.times[at] = last;
+    }
+
+    fn add_several(&mut self, first: u64, last: u64, pages: u32) {
         // Merged from behind with what is there, into the places that are new.
         let (mut there, count) = (self.times.len(), u64::from(pages));
         self.times.resize(there + pages as usize, 0);
@@ -43,6 +47,7 @@ impl Stored {
         }
     }
 
+    #[inline]
     fn tidy(&mut self) {
         if self.gone == self.times.len() {
             self.times.clear();
