@@ -382,11 +382,31 @@ fn what_is_not_possible_is_said() {
     }
 }
 
-/// A large buffer tries its experts on a sample, and is still what its only expert is.
+/// An expert that nobody competes with leads for good: neither a sample nor a model is kept of it.
+#[test]
+fn an_only_expert_is_not_tried() {
+    let shape = Shape { capacity: 64, pages_per_block: 4, logical_pages: 1024 };
+    let options = |sample: u32| json!({"kind": "ensemble", "experts": ["lru"], "sample": sample});
+    let held = |sample: u32| {
+        let (mut buffer, mut out) = (build(options(sample), shape), Outcome::default());
+        let mut dice = Dice(5);
+        for request in 0..400 {
+            out.clear();
+            buffer.access(&span(&mut dice, shape, request), &Idle, &mut out);
+        }
+        buffer.check().unwrap();
+        (buffer.metadata_bytes(), buffer.dump())
+    };
+    assert_eq!(held(8), held(64));
+}
+
+/// A large buffer tries its experts on a sample, and is still what its leader is. Both experts are
+/// the same: an only one would not be tried at all.
 #[test]
 fn a_sample_leads_to_the_same_leader() {
     let shape = Shape { capacity: 64, pages_per_block: 4, logical_pages: 1024 };
-    let options = |sample: u32| json!({"kind": "ensemble", "experts": ["lru"], "sample": sample});
+    let options =
+        |sample: u32| json!({"kind": "ensemble", "experts": ["lru", "lru"], "sample": sample});
     let (mut whole, mut sampled) = (build(options(64), shape), build(options(8), shape));
     let mut dice = Dice(5);
     for request in 0..4_000 {
@@ -396,6 +416,7 @@ fn a_sample_leads_to_the_same_leader() {
         sampled.access(&span, &Idle, &mut found);
         assert_eq!(found, expected, "request {request}");
     }
+    assert!(sampled.metadata_bytes() < whole.metadata_bytes(), "its experts are smaller");
     let changing = |sample: u32| {
         json!({"kind": "ensemble", "experts": ["lru", "fab", "fifo"], "sample": sample,
                "patience": 0.01, "caution": 0})

@@ -19,7 +19,7 @@
 //! guarantees](../own.md#the-ensemble).
 //!
 //! Cost of a page access: that of all experts and of their models, and O(1) for following. Where
-//! the buffer is large, experts and models see one of 2, 4, 8 and so on logical blocks (`sample`).
+//! the buffer is large, experts and models see one of 4, 8, 16 and so on logical blocks (`sample`).
 //! A change of leader looks at each page held once.
 
 pub mod choice;
@@ -75,8 +75,8 @@ pub struct Config {
     pub window: f64,
     /// How much better another scheme than the first has to be.
     pub caution: f64,
-    /// Pages that a scheme which is tried holds at least: where the buffer has more than twice as
-    /// many, it is tried on a sample of the logical blocks, one of 2, 4, 8 and so on.
+    /// Pages that a scheme which is tried holds at least: where the buffer has four times as many
+    /// or more, it is tried on a sample of the logical blocks, one of 4, 8, 16 and so on.
     pub sample: u32,
     /// Of the draw of handicaps.
     pub seed: u64,
@@ -84,7 +84,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { experts: None, patience: 0.3, window: 64.0, caution: 0.04, sample: 2048, seed: 1 }
+        Self { experts: None, patience: 0.3, window: 64.0, caution: 0.04, sample: 512, seed: 1 }
     }
 }
 
@@ -101,8 +101,12 @@ impl Config {
     pub fn build(&self, shape: Shape) -> Result<Box<dyn Buffer>, String> {
         require_room(shape, 1)?;
         self.check()?;
-        let every = (shape.capacity / self.sample).max(1).ilog2();
-        let sample = Sample::new(1 << every, shape);
+        // The leader is there once more above a sample, so that one of two would save nothing.
+        let every = match (shape.capacity / self.sample).max(1).ilog2() {
+            0 | 1 => 1,
+            power => 1 << power,
+        };
+        let sample = Sample::new(every, shape);
         let named = |name: &str| Expert::new(expert(name)?, sample);
         let candidates = if let Some(names) = &self.experts {
             vec![names.iter().map(|name| named(name)).collect::<Result<Vec<_>, String>>()?]
@@ -119,7 +123,7 @@ impl Config {
             choice: None,
             sample,
             seen: false,
-            is_sampled: every > 0,
+            is_sampled: every > 1,
             whole: None,
             held: Held::new(shape),
             request: u64::MAX,
