@@ -387,17 +387,25 @@ fn what_is_not_possible_is_said() {
 fn an_only_expert_is_not_tried() {
     let shape = Shape { capacity: 64, pages_per_block: 4, logical_pages: 1024 };
     let options = |sample: u32| json!({"kind": "ensemble", "experts": ["lru"], "sample": sample});
-    let held = |sample: u32| {
-        let (mut buffer, mut out) = (build(options(sample), shape), Outcome::default());
+    let taken = |scheme: serde_json::Value, view: &dyn View| {
+        let (mut buffer, mut out) = (build(scheme, shape), Outcome::default());
         let mut dice = Dice(5);
         for request in 0..400 {
             out.clear();
-            buffer.access(&span(&mut dice, shape, request), &Idle, &mut out);
+            buffer.access(&span(&mut dice, shape, request), view, &mut out);
         }
         buffer.check().unwrap();
-        (buffer.metadata_bytes(), buffer.dump())
+        buffer.metadata_bytes()
     };
-    assert_eq!(held(8), held(64));
+    // A model of an FTL that maps pages has tables; one that is unknown has none.
+    let upkeep = Upkeep::Pages { by_block: false };
+    let known = Shown { upkeep, blocks: 300, pages_per_block: 4 };
+    let whole = taken(options(64), &Idle);
+    assert_eq!(taken(options(8), &Idle), whole);
+    assert_eq!(taken(options(64), &known), whole);
+    // Where nothing is known, one of those that nobody named is left.
+    let unnamed = |sample: u32| taken(json!({"kind": "ensemble", "sample": sample}), &Idle);
+    assert_eq!(unnamed(8), unnamed(64));
 }
 
 /// A large buffer tries its experts on a sample, and is still what its leader is. Both experts are

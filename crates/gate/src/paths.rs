@@ -168,7 +168,7 @@ pub fn all() -> Vec<Path> {
     more("timed requests of 64 KiB", &none, Load { length: 16, reads: 128, ..Load::WRITES });
     more("timed accesses through lru", &json!({"buffer": {"scheme": "lru"}}), accesses);
     more("timed accesses through hbm", &json!({"buffer": {"scheme": "hbm"}}), accesses);
-    // Its experts see one logical block of four, as in a buffer of 8192 pages.
+    // Its experts see one logical block of four, as from 2048 pages on.
     let sampled = json!({"buffer": {"scheme": {"kind": "ensemble", "sample": 32}},
                          "host": {"replay": "untimed"}});
     more("untimed accesses through ensemble, sampled", &sampled, accesses);

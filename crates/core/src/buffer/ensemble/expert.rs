@@ -15,7 +15,7 @@ pub struct Expert {
     capacity: u32,
     /// The scheme over the sample.
     buffer: Box<dyn Buffer>,
-    /// Once the FTL is known.
+    /// Once the FTL is known, if there are others to compare with.
     model: Option<Model>,
     out: Outcome,
 }

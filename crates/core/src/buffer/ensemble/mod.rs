@@ -102,9 +102,10 @@ impl Config {
         require_room(shape, 1)?;
         self.check()?;
         // The leader is there once more above a sample, so that one of two would save nothing.
+        let is_only = self.experts.as_ref().is_some_and(|names| names.len() == 1);
         let every = match (shape.capacity / self.sample).max(1).ilog2() {
-            0 | 1 => 1,
-            power => 1 << power,
+            power @ 2.. if !is_only => 1 << power,
+            _ => 1,
         };
         let sample = Sample::new(every, shape);
         let named = |name: &str| Expert::new(expert(name)?, sample);
@@ -192,7 +193,8 @@ impl Ensemble {
         }
         self.candidates = Vec::new();
         if let [only] = &mut self.experts[..] {
-            // Who leads for good is not judged: neither from a sample nor by a model.
+            // Who leads for good is not judged: neither from a sample nor by a model. That the new one
+            // was told nothing of this request matters to no scheme that nobody named.
             if self.is_sampled
                 && let Ok(whole) = only.unsampled(self.shape)
             {
