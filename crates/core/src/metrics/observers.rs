@@ -120,8 +120,6 @@ impl Observers {
     fn listen(&mut self) {
         let everybody: Vec<u32> = (0..self.all.len() as u32).collect();
         self.listeners.fill(everybody);
-        // Who listens now need not sum up.
-        (self.sums.of_admissions, self.sums.of_writes) = (false, false);
         self.serve_from = 0;
         // Who hears of what has to be asked again before anything is summed up.
         (self.sums.of_admissions, self.sums.of_writes) = (false, false);
