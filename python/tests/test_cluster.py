@@ -21,12 +21,14 @@ import distributed
 import pytest
 from conftest import COMMAND, SMALL_DRIVE, Cli
 from distributed import WorkerPlugin
+from given_requests import columns, requests
 
 import eraseblock
 from eraseblock.cluster import cluster as caller
 from eraseblock.cluster import worker
 from eraseblock.cluster.task import Content, Task, content_of
 from eraseblock.experiments import engine, resolve
+from eraseblock.requests import requests_of
 from eraseblock.results.store import read_records
 from eraseblock.sweeps import OneRun
 
@@ -211,6 +213,26 @@ def test_another_version_of_a_scheme_is_refused(tmp_path: Path, monkeypatch: pyt
     assert "none: " in error()
     path.write_text(SCHEME.replace("page, write): ...", "page, write): return page"), encoding="utf-8")
     assert "a worker has another version of the file of installed_scheme.Installed;" in error()
+
+
+def test_requests_that_arrive_as_others_are_refused(tmp_path: Path) -> None:
+    here, others = (requests_of(columns(requests(count))) for count in (50, 51))
+    place = tmp_path / "sent"
+    place.write_bytes(others.pack())
+    task = Task(
+        OneRun('{"workload": {}}', "", False, None, False, False),
+        "",
+        engine(),
+        Content(here.sha256, "requests"),
+    )
+    worker._sent[here.sha256] = place
+    try:
+        [ended] = worker.work([task])
+    finally:
+        del worker._sent[here.sha256]
+    said = f"requests: a worker received others (sha256 {others.sha256}) than were sent ({here.sha256}); "
+    assert str(ended.error) == f"{said}run it again"
+    assert here.sha256 not in worker._given
 
 
 def test_another_engine_is_refused(client: Any, sweep_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

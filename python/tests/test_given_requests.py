@@ -205,6 +205,8 @@ def test_requests_go_to_another_process_whole() -> None:
     there = pickle.loads(pickle.dumps(one))
     assert (there.sha256, len(there)) == (one.sha256, 300)
     assert there.sha256 != requests_of(COLUMNS).sha256
+    with pytest.raises(eb.InputError, match=r"requests: found 8999 packed bytes, expected a multiple of 30"):
+        type(one).unpack(one.pack()[:-1])
 
 
 def test_too_many_volumes_are_told_of_their_column() -> None:

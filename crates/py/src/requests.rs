@@ -123,7 +123,15 @@ impl Requests {
                 fua: row[25] != 0,
             })
         };
-        let requests: PyResult<Vec<_>> = bytes.chunks_exact(PACKED).map(request).collect();
+        let (rows, rest) = bytes.as_chunks::<PACKED>();
+        if !rest.is_empty() {
+            return Err(InputError::new_err(format!(
+                "requests: found {} packed bytes, expected a multiple of {PACKED}: some were lost \
+                 on the way",
+                bytes.len()
+            )));
+        }
+        let requests: PyResult<Vec<_>> = rows.iter().map(|row| request(row)).collect();
         Self::of(py, requests?)
     }
 

@@ -27,6 +27,7 @@ _OTHER = (
     "buffer: a worker has another version of the file of {name}; install the same one there, "
     "and start the worker anew"
 )
+_DAMAGED = "requests: a worker received others (sha256 {found}) than were sent ({sent}); run it again"
 # One reading of a file serves all threads of a worker.
 _turn = threading.Lock()
 
@@ -120,7 +121,10 @@ def _place(content: Content) -> Path | None:
 def _requests(content: Content, place: Path) -> _core.Requests:
     with _turn:
         if content.sha256 not in _given:
-            _given[content.sha256] = _core.Requests.unpack(place.read_bytes())
+            given = _core.Requests.unpack(place.read_bytes())
+            if given.sha256 != content.sha256:
+                raise _core.InputError(_DAMAGED.format(found=given.sha256, sent=content.sha256))
+            _given[content.sha256] = given
         return _given[content.sha256]
 
 
