@@ -118,7 +118,8 @@ def generate(
         overwrite: replace a file of that name.
 
     Returns:
-        What was written: `path`, `format`, `requests`, `file_bytes`, `losses`.
+        What was written: `path`, `format`, `requests`, `file_bytes`, `losses`; `missed`, where a
+        generator could not meet what it was asked for.
 
     Raises:
         ConfigError: there is no such generator, or a key is wrong.

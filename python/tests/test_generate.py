@@ -25,6 +25,22 @@ def test_a_generated_trace_reads_back(cli: Cli) -> None:
     assert abs(summary["reads"] / 5000 - 0.25) < 0.03
 
 
+def test_what_a_generator_could_not_meet_is_said(cli: Cli) -> None:
+    asked = ("calibrated", "-o", "out.ebt", "--requests", "1500", "--set", "footprint=8MiB")
+    said = "footprint: 6000 KiB were read or written, and 8 MiB were asked for: "
+    made = cli("trace", "generate", *asked)
+    assert (made.returncode, f"not as asked for: {said}" in made.stdout) == (0, True), made.stdout
+    [missed] = json.loads(cli("trace", "generate", *asked, "--force", "--json").stdout)["missed"]
+    assert missed.startswith(said)
+
+    generate = {"kind": "calibrated", "requests": 1500, "footprint": "8 MiB"}
+    [record] = eraseblock.run(
+        {"preset": "hbm-2010", "buffer": {"scheme": "lru"}, "workload": {"generate": generate}}
+    )
+    assert record["trace"]["missed"] == [missed]
+    assert f"workload.generate.{missed}" in record["warnings"]
+
+
 def test_the_same_seed_gives_the_same_file(cli: Cli, tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         made = cli(

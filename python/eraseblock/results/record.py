@@ -133,6 +133,8 @@ class Trace(TypedDict):
     sorted_max_ns: int
     other_lines: dict[str, int]
     bad_lines: dict[str, Any]
+    # What a generator was asked for and could not meet; absent where there is nothing.
+    missed: NotRequired[list[str]]
     fit: dict[str, Any]
 
 

@@ -79,6 +79,7 @@ pub(super) fn warnings(trace: &TraceIdentity, fit: &FitReport) -> Vec<String> {
             of_all(fit.moved)
         ),
     );
+    warnings.extend(trace.missed.iter().map(|missed| format!("workload.generate.{missed}")));
     warnings
 }
 
@@ -140,7 +141,9 @@ mod tests {
         let moved = Moved { clamped: 2, clamped_max_ns: 70, sorted: 5, sorted_max_ns: 80 };
         let bad_lines =
             BadLines { count: 1, first: vec!["line 7: noise".to_owned()], ..BadLines::default() };
-        let trace = TraceIdentity { bad_lines, moved, left_out, ..workload.identity().clone() };
+        let missed = vec!["footprint: 1 B".to_owned()];
+        let trace =
+            TraceIdentity { bad_lines, moved, left_out, missed, ..workload.identity().clone() };
         let fit = FitReport { untouched_trims: 4, ..fit };
         let all = warnings(&trace, &fit);
         assert_eq!(
@@ -155,5 +158,6 @@ mod tests {
         );
         assert_eq!(all[3], "3 requests of the trace have no bytes and were left out");
         assert!(all[4].starts_with("4 of 10 requests are trims"), "{}", all[4]);
+        assert_eq!(all[5], "workload.generate.footprint: 1 B");
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::arrivals::{Arrivals, Clock, Timing};
 use super::patterns::{below, check_span};
 use super::random::{Urn, divide};
-use super::{GenerateConfig, Generator, Given};
+use super::{GenerateConfig, Generator, Given, Stream};
 
 pub(crate) const ABOUT: About = About {
     title: "mixed",
@@ -97,7 +97,11 @@ impl Config {
             let build = |(index, (name, config)): (usize, &(String, GenerateConfig))| {
                 let requests = counts.map(|counts| counts[index]);
                 let given = Given { seed: seed.of_part(name), requests };
-                config.build(&given).map_err(|problem| below(&format!("streams.{name}"), &problem))
+                let key = format!("streams.{name}");
+                match config.build(&given) {
+                    Ok(part) => Ok(part.at_key(key)),
+                    Err(problem) => Err(below(&key, &problem)),
+                }
             };
             streams.iter().enumerate().map(build).collect()
         };
@@ -118,8 +122,8 @@ impl Config {
             built = parts(Some(&counts))?;
         }
         Ok(match self.order {
-            Order::Time => Generator::new(requests, ByTime::new(built)),
-            Order::Phases => Generator::new(requests, Phases::new(built)),
+            Order::Time => Generator::of_stream(requests, ByTime::new(built)),
+            Order::Phases => Generator::of_stream(requests, Phases::new(built)),
             Order::Shuffle => {
                 let interval = self.interval.unwrap_or_default();
                 check_span(requests, interval)?;
@@ -128,13 +132,18 @@ impl Config {
                 let clock =
                     arrivals.build(&timing).map_err(|problem| below("arrivals", &problem))?;
                 let random = seed.random("order");
-                Generator::new(
+                Generator::of_stream(
                     requests,
                     Shuffle { random, urn: Urn::new(counts), parts: built, clock },
                 )
             }
         })
     }
+}
+
+/// What the parts could not meet.
+fn missed(parts: &[Generator]) -> Vec<String> {
+    parts.iter().flat_map(Generator::missed).collect()
 }
 
 /// Merges streams by arrival.
@@ -148,6 +157,12 @@ impl ByTime {
     fn new(mut parts: Vec<Generator>) -> Self {
         let heads = parts.iter_mut().map(Iterator::next).collect();
         Self { parts, heads }
+    }
+}
+
+impl Stream for ByTime {
+    fn missed(&self) -> Vec<String> {
+        missed(&self.parts)
     }
 }
 
@@ -172,6 +187,12 @@ struct Shuffle {
     clock: Clock,
 }
 
+impl Stream for Shuffle {
+    fn missed(&self) -> Vec<String> {
+        missed(&self.parts)
+    }
+}
+
 impl Iterator for Shuffle {
     type Item = Request;
 
@@ -189,12 +210,20 @@ struct Phases {
     /// When the present part began, and when its last request arrived.
     begin_ns: u64,
     last_ns: u64,
+    /// What the parts that have ended could not meet.
+    missed: Vec<String>,
 }
 
 impl Phases {
     fn new(parts: Vec<Generator>) -> Self {
         let mut parts = parts.into_iter();
-        Self { now: parts.next(), parts, begin_ns: 0, last_ns: 0 }
+        Self { now: parts.next(), parts, begin_ns: 0, last_ns: 0, missed: Vec::new() }
+    }
+}
+
+impl Stream for Phases {
+    fn missed(&self) -> Vec<String> {
+        self.missed.clone()
     }
 }
 
@@ -203,10 +232,12 @@ impl Iterator for Phases {
 
     fn next(&mut self) -> Option<Request> {
         loop {
-            if let Some(request) = self.now.as_mut()?.next() {
+            let now = self.now.as_mut()?;
+            if let Some(request) = now.next() {
                 self.last_ns = self.begin_ns.saturating_add(request.arrival_ns);
                 return Some(Request { arrival_ns: self.last_ns, ..request });
             }
+            self.missed.extend(now.missed());
             self.begin_ns = self.last_ns;
             self.now = self.parts.next();
         }

@@ -37,10 +37,36 @@ pub struct Given {
     pub(crate) requests: Option<u64>,
 }
 
+/// Requests that may turn out not to be what was asked for.
+pub(crate) trait Stream: Iterator<Item = Request> + Send {
+    /// What was asked for and could not be met, a sentence each; known once all requests are made.
+    fn missed(&self) -> Vec<String>;
+}
+
+/// Requests that are what was asked for.
+struct Exact<I>(I);
+
+impl<I: Iterator<Item = Request>> Iterator for Exact<I> {
+    type Item = Request;
+
+    #[inline]
+    fn next(&mut self) -> Option<Request> {
+        self.0.next()
+    }
+}
+
+impl<I: Iterator<Item = Request> + Send> Stream for Exact<I> {
+    fn missed(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 /// The requests of a [`GenerateConfig`].
 pub struct Generator {
+    /// Its key, where it is a part of another.
+    key: Option<String>,
     requests: u64,
-    stream: Box<dyn Iterator<Item = Request> + Send>,
+    stream: Box<dyn Stream>,
 }
 
 impl Generator {
@@ -48,7 +74,26 @@ impl Generator {
         requests: u64,
         stream: impl Iterator<Item = Request> + Send + 'static,
     ) -> Self {
-        Self { requests, stream: Box::new(stream) }
+        Self::of_stream(requests, Exact(stream))
+    }
+
+    pub(crate) fn of_stream(requests: u64, stream: impl Stream + 'static) -> Self {
+        Self { key: None, requests, stream: Box::new(stream) }
+    }
+
+    /// The same as the part of another that has this key.
+    pub(crate) fn at_key(self, key: String) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    /// What was asked for and could not be met, a sentence each that begins with the key; known
+    /// once all requests are made.
+    pub fn missed(&self) -> Vec<String> {
+        let missed = self.stream.missed();
+        match &self.key {
+            Some(key) => missed.iter().map(|missed| patterns::below(key, missed)).collect(),
+            None => missed,
+        }
     }
 
     /// How many requests there are in all.
@@ -171,7 +216,10 @@ impl GenerateConfig {
         watch: Watch<'_>,
     ) -> Result<WriteReport, TraceError> {
         let mut pace = Pace::new(watch);
-        write_trace(self.generator()?.map(|request| pace.step().map(|()| request)), path, options)
+        let mut generator = self.generator()?;
+        let requests = generator.by_ref().map(|request| pace.step().map(|()| request));
+        let report = write_trace(requests, path, options)?;
+        Ok(WriteReport { missed: generator.missed(), ..report })
     }
 
     pub(crate) fn check(&self) -> Result<(), TraceError> {

@@ -29,7 +29,7 @@ pub(crate) struct TraceFile {
     pub limits: Limits,
 }
 
-/// What reading a file showed beside its requests.
+/// What reading a file, or making its requests, showed beside them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// Lines or records without a request, by what they are.
@@ -38,6 +38,8 @@ pub(crate) struct Reading {
     pub bad_lines: BadLines,
     /// What the file does not say and the reader has assumed, or the user told it.
     pub assumed: Option<String>,
+    /// What a generator was asked for and could not meet.
+    pub missed: Vec<String>,
 }
 
 /// One pass over a trace file.
@@ -243,6 +245,7 @@ impl TraceReader {
             moved: self.order.moved(),
             bad_lines: self.bad_lines.unwrap_or_default(),
             assumed: self.content.assumes(),
+            missed: Vec::new(),
         };
         (reading, self.content.bytes_mut().sha256())
     }

@@ -61,6 +61,10 @@ pub struct TraceIdentity {
     /// Lines that are not what the format promises and were skipped, because `skip_bad_lines` says
     /// so.
     pub bad_lines: BadLines,
+    /// What a generator was asked for and could not meet, a sentence each; absent where there is
+    /// nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<String>,
 }
 
 /// What the whole trace is made of.
@@ -252,6 +256,7 @@ impl WorkloadConfig {
             moved: reading.moved,
             other_lines: other_lines.clone(),
             bad_lines: reading.bad_lines.clone(),
+            missed: reading.missed,
         };
         let summary = TraceSummary {
             name,
@@ -347,9 +352,16 @@ struct Names {
 impl Names {
     /// The same with what the end of a pass over all requests showed.
     fn read(self, records: Records) -> (Self, Reading) {
-        let Records::Trace(reader) = records else { return (self, Reading::default()) };
-        let (reading, sha256) = reader.finish();
-        (Self { sha256, ..self }, reading)
+        match records {
+            Records::Trace(reader) => {
+                let (reading, sha256) = reader.finish();
+                (Self { sha256, ..self }, reading)
+            }
+            Records::Generated(generator) => {
+                (self, Reading { missed: generator.missed(), ..Reading::default() })
+            }
+            Records::Given(..) | Records::Part(_) => (self, Reading::default()),
+        }
     }
 }
 

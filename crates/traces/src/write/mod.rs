@@ -72,6 +72,10 @@ pub struct WriteReport {
     pub sha256: String,
     /// What the format could not hold.
     pub losses: Losses,
+    /// What the generator was asked for and could not meet, a sentence each; absent where there is
+    /// nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<String>,
 }
 
 /// Writes `requests`, which come in order of time, to the file at `path`; the file appears when it
@@ -153,6 +157,7 @@ impl TraceWriter {
             content_bytes: finished.content_bytes,
             sha256: finished.sha256,
             losses: self.narrowing.losses(),
+            missed: Vec::new(),
         })
     }
 }

@@ -143,6 +143,7 @@ def _write(
         f"{report['path']}: {report['requests']:,} requests as {report['format']}, "
         f"{units.size(report['file_bytes'])}",
         *([f"not as made: {', '.join(lost)}"] if lost else []),
+        *(f"not as asked for: {missed}" for missed in report.get("missed", [])),
         sep="\n",
         highlight=False,
     )

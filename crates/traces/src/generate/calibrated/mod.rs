@@ -22,7 +22,7 @@ use super::arrivals::{Arrivals, Clock, Timing};
 use super::patterns::{below as below_key, check_share, check_span};
 use super::random::{Urn, below, unit};
 use super::sizes::{SizeDraw, Sizes};
-use super::{Generator, Given};
+use super::{Generator, Given, Stream};
 use space::{Layout, Recent, Shape, Touched};
 
 pub(crate) const ABOUT: About = About {
@@ -45,7 +45,8 @@ pub struct Config {
     pub read_size: Sizes,
     /// Lengths of writes.
     pub write_size: Sizes,
-    /// Share of requests that start where the one before them ended.
+    /// Share of requests that start where the one before them ended; 1 asks for as many as the
+    /// pieces of the footprint have room for.
     pub sequential_share: f64,
     /// Bytes that are read or written at all; their number grows evenly from the first request to
     /// the last.
@@ -121,6 +122,9 @@ const SECTOR: u64 = 512;
 /// Draws of a place before one that follows the last request is taken for want of others.
 const TRIES: u32 = 16;
 
+/// A statistic that is this much below what was asked for was missed.
+const TOLERANCE: f64 = 0.01;
+
 /// Marks of the urns.
 const READ: usize = 0;
 const WRITE: usize = 1;
@@ -142,11 +146,16 @@ impl Config {
             SizeDraw::exact(&self.write_size, of(WRITE), seed.random("write size")),
         ];
         let layout = self.layout()?;
+        let ways = Urn::divided(requests, &[self.sequential_share, 1.0 - self.sequential_share]);
+        // Each request that can follow another does, where all are to.
+        let is_open_ended = self.sequential_share >= 1.0;
         let model = Model {
             left: requests,
             made: 0,
             full: self.requests,
-            ways: Urn::divided(requests, &[self.sequential_share, 1.0 - self.sequential_share]),
+            sequential_wanted: if is_open_ended { 0 } else { ways.left(SEQUENTIAL) },
+            sequential: 0,
+            ways,
             ops,
             sizes,
             touched: Touched::new(&layout),
@@ -161,7 +170,7 @@ impl Config {
             place: seed.random("offset"),
             clock,
         };
-        Ok(Generator::new(requests, model))
+        Ok(Generator::of_stream(requests, model))
     }
 
     fn check(&self) -> Result<(), String> {
@@ -250,6 +259,9 @@ struct Model {
     made: u64,
     /// Requests over which the footprint grows to its full size.
     full: u64,
+    /// Sequential requests that were asked for, and those made.
+    sequential_wanted: u64,
+    sequential: u64,
     ways: Urn,
     ops: Urn,
     sizes: [SizeDraw; 2],
@@ -289,7 +301,36 @@ impl Iterator for Model {
     }
 }
 
+impl Stream for Model {
+    fn missed(&self) -> Vec<String> {
+        let mut missed = Vec::new();
+        let (got, wanted) = (self.sequential, self.sequential_wanted);
+        if wanted.saturating_sub(got) as f64 > TOLERANCE * self.made as f64 {
+            missed.push(format!(
+                "sequential_share: {got} of {} requests start where the one before them \
+                 ended, and {wanted} were asked for: too few in a row fit into the footprint or \
+                 its pieces (a larger `footprint` or `extent` holds more)",
+                self.made
+            ));
+        }
+        let (got, wanted) = (self.touched.total(), self.due(self.made) as u64);
+        if wanted.saturating_sub(got) as f64 > TOLERANCE * wanted as f64 {
+            let (got, wanted) = (Bytes(got), Bytes(wanted));
+            missed.push(format!(
+                "footprint: {got} were read or written, and {wanted} were asked for: the \
+                 requests are too few or too short for more, or too many of them are sequential"
+            ));
+        }
+        missed
+    }
+}
+
 impl Model {
+    /// Bytes that so many requests should have touched.
+    fn due(&self, requests: u64) -> f64 {
+        self.layout.footprint() as f64 * (requests as f64 / self.full as f64).min(1.0)
+    }
+
     /// The kind, the place within the footprint and the length of the next request.
     fn draw(&mut self) -> (usize, u64, u64) {
         if let Some(last) = self.last
@@ -301,6 +342,7 @@ impl Model {
             }
             let len = self.sizes[mark].next_len();
             if self.layout.follows(Some(last.end), last.end) && self.layout.holds(last.end, len) {
+                self.sequential += 1;
                 return (mark, last.end, len);
             }
             // At the end of a piece no request can follow; another one will.
@@ -320,9 +362,7 @@ impl Model {
     /// A place that does not follow the last request.
     fn jump(&mut self, mark: usize, len: u64) -> u64 {
         let last = self.last.map(|last| last.end);
-        let due =
-            self.layout.footprint() as f64 * ((self.made + 1) as f64 / self.full as f64).min(1.0);
-        if (self.touched.total() as f64) < due
+        if (self.touched.total() as f64) < self.due(self.made + 1)
             && let Some(place) = self.touched.draw_new(&self.layout, last, &mut self.place)
         {
             return self.layout.fit(place, len);

@@ -84,6 +84,47 @@ fn pieces_are_filled_one_by_one() {
 }
 
 #[test]
+fn what_was_missed_is_told_at_the_end() {
+    let missed = |options: &Value| {
+        let mut generator = config(options).generator().unwrap();
+        generator.by_ref().for_each(drop);
+        generator.missed()
+    };
+    // A piece of ten requests ends nine of ten runs too early.
+    let short = json!({
+        "requests": 3000, "write_size": "4 KiB", "sequential_share": 0.99, "footprint": "12000 KiB", "span": "1 GiB",
+        "extent": "40 KiB",
+    });
+    assert_eq!(
+        missed(&short),
+        [
+            "sequential_share: 2699 of 3000 requests start where the one before them ended, and 2970 were asked \
+          for: too few in a row fit into the footprint or its pieces (a larger `footprint` or `extent` holds more)"
+        ]
+    );
+    let wide = json!({"requests": 1000, "write_size": "4 KiB", "footprint": "64 MiB"});
+    assert_eq!(
+        missed(&wide),
+        [
+            "footprint: 4000 KiB were read or written, and 64 MiB were asked for: the requests are too few \
+          or too short for more, or too many of them are sequential"
+        ]
+    );
+    let met = json!({"requests": 1000, "sequential_share": 0.5, "footprint": "2 MiB"});
+    assert_eq!(missed(&met), Vec::<String>::new());
+    let all = json!({"requests": 3000, "sequential_share": 1, "footprint": "12000 KiB", "extent": "40 KiB"});
+    assert_eq!(missed(&all), Vec::<String>::new(), "as many as there is room for");
+
+    for order in ["time", "shuffle", "phases"] {
+        let mixed = json!({"kind": "mixed", "order": order, "streams": {"a": config(&wide), "b": config(&met)}});
+        let mixed: GenerateConfig = serde_json::from_value(mixed).unwrap();
+        let mut generator = mixed.generator().unwrap();
+        assert_eq!(generator.by_ref().count(), 2000);
+        assert_eq!(generator.missed(), [format!("streams.a.{}", missed(&wide)[0])], "{order}");
+    }
+}
+
+#[test]
 fn recent_places_may_be_those_of_the_other_kind() {
     let again = |crossing: f64| {
         let all = requests(&json!({
