@@ -177,6 +177,26 @@ fn time_changes_no_counts() {
     assert_eq!(figures("closed"), figures("untimed"));
 }
 
+/// Energy was 0 where nothing is known of it.
+#[test]
+fn energy_is_that_of_the_operations_or_nothing() {
+    let energy_of = |energy: serde_json::Value| {
+        let config = support::config(&json!({"nand": {"energy": energy}}));
+        let requests: Vec<Request> = (0..4000)
+            .map(|i| at(if i % 4 == 0 { Op::Read } else { Op::Write }, i * 7 % 32, 1, 0))
+            .collect();
+        let report = run(&config, false, &requests);
+        let flash = report.flash;
+        (report.energy_mj, [flash.reads.total, flash.programs.total, flash.erases.total])
+    };
+    let (energy, [reads, programs, erases]) =
+        energy_of(json!({"read_mj": 1.0, "program_mj": 10.0, "erase_mj": 100.0}));
+    assert!(reads > 0 && programs > 0 && erases > 0);
+    assert_eq!(energy, Some((reads + 10 * programs + 100 * erases) as f64));
+    assert_eq!(energy_of(json!({"erase_mj": 1.0})).0, Some(erases as f64));
+    assert_eq!(energy_of(json!({})).0, None);
+}
+
 /// A backlog that fitted into `max_outstanding` went unnoticed: only the wait for admission was
 /// looked at.
 #[test]

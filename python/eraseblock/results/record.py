@@ -180,7 +180,7 @@ class RunRecord(TypedDict):
     waf: float | None
     wear: Wear
     end_of_life: EndOfLife | None
-    energy_mj: float
+    energy_mj: float | None
     buffer_metadata_bytes: int
     buffer_paper_bytes: int | None
     map_bytes: int

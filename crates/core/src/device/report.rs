@@ -25,6 +25,9 @@ impl Device {
         let seconds = (self.backend.is_timed() && run_ns > 0).then_some(run_ns as f64 / 1e9);
         let energy = &self.config.nand.energy;
         let erases = Counters::total(&c.erases);
+        let spent = c.array_reads as f64 * energy.read_mj
+            + c.program_ops as f64 * energy.program_mj
+            + erases as f64 * energy.erase_mj;
         let reasons = self.reasons(run_ns);
         let special = self.measured_special();
         let [reads, programs, multi_plane_erases] = special.multi_plane;
@@ -89,9 +92,7 @@ impl Device {
                 host_bytes: self.taken_pages * self.geometry.page_bytes,
                 unanswered: c.submitted - c.completed,
             }),
-            energy_mj: c.array_reads as f64 * energy.read_mj
-                + c.program_ops as f64 * energy.program_mj
-                + erases as f64 * energy.erase_mj,
+            energy_mj: energy.is_known().then_some(spent),
             buffer_metadata_bytes: self.pipeline.buffer().metadata_bytes() as u64,
             buffer_paper_bytes: paper_bytes,
             map_bytes: self.backend.mapping().bytes() as u64,

@@ -237,8 +237,8 @@ pub struct Report {
     pub wear: Wear,
     /// Where so many blocks were worn out that the run ended early; else null.
     pub end_of_life: Option<EndOfLife>,
-    /// Energy of all flash operations, in mJ.
-    pub energy_mj: f64,
+    /// Energy of all flash operations, in mJ; null where `nand.energy` gives none.
+    pub energy_mj: Option<f64>,
     /// State of the buffer, without data, as it is kept here.
     pub buffer_metadata_bytes: u64,
     /// State of the buffer after the last request as the scheme's paper counts it; null where none

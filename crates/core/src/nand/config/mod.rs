@@ -236,3 +236,10 @@ pub struct EnergyConfig {
     #[serde(default)]
     pub erase_mj: f64,
 }
+
+impl EnergyConfig {
+    /// False where no operation is said to take any: then nothing is known of it.
+    pub fn is_known(&self) -> bool {
+        *self != Self::default()
+    }
+}
