@@ -102,7 +102,7 @@ impl Fio {
     }
 
     fn header(&mut self, line: &str) -> Result<Line, Unexpected> {
-        self.version = Some(match line.trim() {
+        let version = match line.trim() {
             V2 => Version::Two,
             V3 => Version::Three,
             _ => {
@@ -111,8 +111,16 @@ impl Fio {
                     format!("`{V2}` or `{V3}` as the first line"),
                 ));
             }
-        });
-        Ok(Line::Other("header lines"))
+        };
+        self.version = Some(version);
+        // An option of the other version would change nothing, and whoever gives it expects it to.
+        let (other, option, of) = match version {
+            Version::Two if self.options.unit != Unit::default() => (V3, "unit", "timestamps"),
+            Version::Three if self.options.waits != Waits::default() => (V2, "waits", "wait lines"),
+            _ => return Ok(Line::Other("header lines")),
+        };
+        let expected = format!("`{other}`: the option `{option}` is for its {of}; leave it out");
+        Err(Unexpected::new(quote(line), expected))
     }
 
     fn file_action(&mut self, file: &str, action: &str) -> Result<Line, Unexpected> {
@@ -320,6 +328,27 @@ mod tests {
         assert_eq!(times(Waits::Gaps), [0, 0, 500_000, 900_000]);
         // By the clock, a wait for a moment that has passed is none.
         assert_eq!(times(Waits::Clock), [0, 99_000_000, 500_000_000, 500_000_000]);
+    }
+
+    #[test]
+    fn an_option_of_the_other_version_is_refused() {
+        let refused = |options, header| read(options, &[header]).unwrap_err();
+        let unit = Options { unit: Unit::Ms, ..Options::default() };
+        assert_eq!(
+            refused(unit, V2),
+            Unexpected::new(
+                "`fio version 2 iolog`",
+                "`fio version 3 iolog`: the option `unit` is for its timestamps; leave it out"
+            )
+        );
+        let waits = Options { waits: Waits::Clock, ..Options::default() };
+        assert_eq!(
+            refused(waits, V3),
+            Unexpected::new(
+                "`fio version 3 iolog`",
+                "`fio version 2 iolog`: the option `waits` is for its wait lines; leave it out"
+            )
+        );
     }
 
     #[test]
