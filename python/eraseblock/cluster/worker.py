@@ -19,15 +19,17 @@ from eraseblock.cluster.task import Content, Ended, Task, content_of, plugin_nam
 from eraseblock.pool import Progress, StoppedError
 from eraseblock.sweeps import OneRun, run_one
 
-# What was sent here, by hash; and what files that the caller named were seen to hold, by their state.
+# What was sent here, by hash, and the files of it that have been read again; and what files that the caller
+# named were seen to hold, by their state.
 _sent: dict[str, Path] = {}
+_checked: set[str] = set()
 _seen: dict[tuple[str, int, int, int], str] = {}
 _given: dict[str, _core.Requests] = {}
 _OTHER = (
     "buffer: a worker has another version of the file of {name}; install the same one there, "
     "and start the worker anew"
 )
-_DAMAGED = "requests: a worker received others (sha256 {found}) than were sent ({sent}); run it again"
+_DAMAGED = "{name}: damaged on the way to a worker ({found}); run it again"
 # One reading of a file serves all threads of a worker.
 _turn = threading.Lock()
 
@@ -51,6 +53,7 @@ class Sent(WorkerPlugin):
         """Remove it."""
         _sent.pop(self._content.sha256, None)
         _given.pop(self._content.sha256, None)
+        _checked.discard(self._content.sha256)
         shutil.rmtree(_folder(worker, self._content), ignore_errors=True)
 
 
@@ -95,6 +98,7 @@ def _work(task: Task) -> Ended:
         elif str(place) == content.path:
             record = run_one(run, _progress())
         else:
+            _check_file(content, place)
             record = _elsewhere(run, str(place))
     except StoppedError:
         return Ended()
@@ -121,11 +125,27 @@ def _place(content: Content) -> Path | None:
 def _requests(content: Content, place: Path) -> _core.Requests:
     with _turn:
         if content.sha256 not in _given:
-            given = _core.Requests.unpack(place.read_bytes())
-            if given.sha256 != content.sha256:
-                raise _core.InputError(_DAMAGED.format(found=given.sha256, sent=content.sha256))
+            try:
+                given = _core.Requests.unpack(place.read_bytes())
+            except _core.InputError as error:
+                raise _core.InputError(_DAMAGED.format(name=content.name, found=error)) from error
+            _refuse_other(content, given.sha256)
             _given[content.sha256] = given
         return _given[content.sha256]
+
+
+def _refuse_other(content: Content, sha256: str) -> None:
+    if sha256 != content.sha256:
+        found = f"its sha256 is {sha256}, and was {content.sha256}"
+        raise _core.InputError(_DAMAGED.format(name=content.name, found=found))
+
+
+def _check_file(content: Content, place: Path) -> None:
+    """Refuse a file that was sent here and is another."""
+    with _turn:
+        if content.sha256 not in _checked:
+            _refuse_other(content, content_of(place).sha256)
+            _checked.add(content.sha256)
 
 
 def _elsewhere(run: OneRun, place: str) -> str:
