@@ -99,7 +99,7 @@ impl Config {
                 let given = Given { seed: seed.of_part(name), requests };
                 let key = format!("streams.{name}");
                 match config.build(&given) {
-                    Ok(part) => Ok(part.at_key(key)),
+                    Ok(part) => Ok(part.at_key(&key)),
                     Err(problem) => Err(below(&key, &problem)),
                 }
             };
@@ -223,7 +223,8 @@ impl Phases {
 
 impl Stream for Phases {
     fn missed(&self) -> Vec<String> {
-        self.missed.clone()
+        let now = self.now.iter().flat_map(Generator::missed);
+        self.missed.iter().cloned().chain(now).collect()
     }
 }
 

@@ -82,7 +82,11 @@ impl Generator {
     }
 
     /// The same as the part of another that has this key.
-    pub(crate) fn at_key(self, key: String) -> Self {
+    pub(crate) fn at_key(self, key: &str) -> Self {
+        let key = match &self.key {
+            Some(inner) => format!("{key}.{inner}"),
+            None => key.to_owned(),
+        };
         Self { key: Some(key), ..self }
     }
 

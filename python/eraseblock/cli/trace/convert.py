@@ -105,8 +105,6 @@ def _lines(trace: str, found: Mapping[str, Any]) -> Iterator[str]:
 
     read, fit, written = found["read"], found["fit"], found["written"]
     yield _line("read", f"{plain(trace)} ({read['format']}), {read['requests_in_trace']:,} requests")
-    for missed in read.get("missed", []):
-        yield _line("missed", missed)
     yield from _counts("no request", read["other_lines"])
     bad = read["bad_lines"]
     yield from _counts("bad lines", {"skipped": bad["count"], "bytes not read": bad["unread_bytes"]})

@@ -46,7 +46,7 @@ pub struct Config {
     /// Lengths of writes.
     pub write_size: Sizes,
     /// Share of requests that start where the one before them ended; 1 asks for as many as the
-    /// pieces of the footprint have room for.
+    /// pieces of the footprint have room for, and is never said to be missed.
     pub sequential_share: f64,
     /// Bytes that are read or written at all; their number grows evenly from the first request to
     /// the last.
@@ -122,8 +122,9 @@ const SECTOR: u64 = 512;
 /// Draws of a place before one that follows the last request is taken for want of others.
 const TRIES: u32 = 16;
 
-/// A statistic that is this much below what was asked for was missed.
-const TOLERANCE: f64 = 0.01;
+/// A statistic that is more than this share below what was asked for was missed; pieces of whole
+/// pages and few requests make less of a difference.
+const TOLERANCE: f64 = 0.02;
 
 /// Marks of the urns.
 const READ: usize = 0;
@@ -147,13 +148,18 @@ impl Config {
         ];
         let layout = self.layout()?;
         let ways = Urn::divided(requests, &[self.sequential_share, 1.0 - self.sequential_share]);
-        // Each request that can follow another does, where all are to.
-        let is_open_ended = self.sequential_share >= 1.0;
+        // Where all are to follow another, each that can does; the first has none to follow.
+        let sequential_wanted = if self.sequential_share < 1.0 {
+            ways.left(SEQUENTIAL).min(requests.saturating_sub(1))
+        } else {
+            0
+        };
         let model = Model {
             left: requests,
             made: 0,
             full: self.requests,
-            sequential_wanted: if is_open_ended { 0 } else { ways.left(SEQUENTIAL) },
+            footprint: self.footprint.0,
+            sequential_wanted,
             sequential: 0,
             ways,
             ops,
@@ -259,6 +265,8 @@ struct Model {
     made: u64,
     /// Requests over which the footprint grows to its full size.
     full: u64,
+    /// The footprint asked for; that of the layout may be smaller.
+    footprint: u64,
     /// Sequential requests that were asked for, and those made.
     sequential_wanted: u64,
     sequential: u64,
@@ -303,32 +311,52 @@ impl Iterator for Model {
 
 impl Stream for Model {
     fn missed(&self) -> Vec<String> {
-        let mut missed = Vec::new();
-        let (got, wanted) = (self.sequential, self.sequential_wanted);
-        if wanted.saturating_sub(got) as f64 > TOLERANCE * self.made as f64 {
-            missed.push(format!(
-                "sequential_share: {got} of {} requests start where the one before them \
-                 ended, and {wanted} were asked for: too few in a row fit into the footprint or \
-                 its pieces (a larger `footprint` or `extent` holds more)",
-                self.made
-            ));
-        }
-        let (got, wanted) = (self.touched.total(), self.due(self.made) as u64);
-        if wanted.saturating_sub(got) as f64 > TOLERANCE * wanted as f64 {
-            let (got, wanted) = (Bytes(got), Bytes(wanted));
-            missed.push(format!(
-                "footprint: {got} were read or written, and {wanted} were asked for: the \
-                 requests are too few or too short for more, or too many of them are sequential"
-            ));
-        }
-        missed
+        [self.missed_sequential(), self.missed_footprint()].into_iter().flatten().collect()
     }
 }
 
 impl Model {
-    /// Bytes that so many requests should have touched.
-    fn due(&self, requests: u64) -> f64 {
-        self.layout.footprint() as f64 * (requests as f64 / self.full as f64).min(1.0)
+    /// The part of a footprint that so many requests should have touched.
+    fn due(&self, footprint: u64, requests: u64) -> f64 {
+        footprint as f64 * (requests as f64 / self.full as f64).min(1.0)
+    }
+
+    fn missed_sequential(&self) -> Option<String> {
+        let (got, wanted) = (self.sequential, self.sequential_wanted);
+        (wanted.saturating_sub(got) as f64 > (TOLERANCE * wanted as f64).max(1.0)).then(|| {
+            format!(
+                "sequential_share: {got} of {} requests start where the one before them ended, \
+                 and {wanted} were asked for: too few in a row fit into the footprint or its \
+                 pieces; give a larger `footprint` or `extent`, or a smaller share",
+                self.made
+            )
+        })
+    }
+
+    fn missed_footprint(&self) -> Option<String> {
+        let (got, due) = (self.touched.total(), self.due(self.footprint, self.made));
+        if due - got as f64 <= TOLERANCE * due {
+            return None;
+        }
+        let (asked, held) = (Bytes(self.footprint), Bytes(self.layout.footprint()));
+        let by_now = if self.made < self.full {
+            format!(", {} of it by request {}", Bytes(due as u64), self.made)
+        } else {
+            String::new()
+        };
+        let why = if (held.0 as f64) < (1.0 - TOLERANCE) * self.footprint as f64 {
+            format!(
+                "its pieces lie at whole pages and hold {held}; give a larger `span`, or other \
+                 values of `extent` or `volumes`"
+            )
+        } else {
+            "give a smaller `footprint`, more or longer requests, or a smaller `sequential_share`"
+                .to_owned()
+        };
+        let got = Bytes(got);
+        Some(format!(
+            "footprint: {got} were read or written, and {asked} were asked for{by_now}: {why}"
+        ))
     }
 
     /// The kind, the place within the footprint and the length of the next request.
@@ -362,7 +390,7 @@ impl Model {
     /// A place that does not follow the last request.
     fn jump(&mut self, mark: usize, len: u64) -> u64 {
         let last = self.last.map(|last| last.end);
-        if (self.touched.total() as f64) < self.due(self.made + 1)
+        if (self.touched.total() as f64) < self.due(self.layout.footprint(), self.made + 1)
             && let Some(place) = self.touched.draw_new(&self.layout, last, &mut self.place)
         {
             return self.layout.fit(place, len);

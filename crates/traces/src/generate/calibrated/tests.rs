@@ -83,45 +83,116 @@ fn pieces_are_filled_one_by_one() {
     assert_eq!(touched_pages(&all), 1500);
 }
 
-#[test]
-fn what_was_missed_is_told_at_the_end() {
-    let missed = |options: &Value| {
-        let mut generator = config(options).generator().unwrap();
-        generator.by_ref().for_each(drop);
-        generator.missed()
-    };
-    // A piece of ten requests ends nine of ten runs too early.
-    let short = json!({
-        "requests": 3000, "write_size": "4 KiB", "sequential_share": 0.99, "footprint": "12000 KiB", "span": "1 GiB",
-        "extent": "40 KiB",
-    });
-    assert_eq!(
-        missed(&short),
-        [
-            "sequential_share: 2699 of 3000 requests start where the one before them ended, and 2970 were asked \
-          for: too few in a row fit into the footprint or its pieces (a larger `footprint` or `extent` holds more)"
-        ]
-    );
-    let wide = json!({"requests": 1000, "write_size": "4 KiB", "footprint": "64 MiB"});
-    assert_eq!(
-        missed(&wide),
-        [
-            "footprint: 4000 KiB were read or written, and 64 MiB were asked for: the requests are too few \
-          or too short for more, or too many of them are sequential"
-        ]
-    );
-    let met = json!({"requests": 1000, "sequential_share": 0.5, "footprint": "2 MiB"});
-    assert_eq!(missed(&met), Vec::<String>::new());
-    let all = json!({"requests": 3000, "sequential_share": 1, "footprint": "12000 KiB", "extent": "40 KiB"});
-    assert_eq!(missed(&all), Vec::<String>::new(), "as many as there is room for");
+/// What requests miss, once all are made.
+fn missed_by(config: &GenerateConfig) -> Vec<String> {
+    let mut generator = config.generator().unwrap();
+    generator.by_ref().for_each(drop);
+    generator.missed()
+}
 
-    for order in ["time", "shuffle", "phases"] {
-        let mixed = json!({"kind": "mixed", "order": order, "streams": {"a": config(&wide), "b": config(&met)}});
-        let mixed: GenerateConfig = serde_json::from_value(mixed).unwrap();
-        let mut generator = mixed.generator().unwrap();
-        assert_eq!(generator.by_ref().count(), 2000);
-        assert_eq!(generator.missed(), [format!("streams.a.{}", missed(&wide)[0])], "{order}");
+fn missed(options: &Value) -> Vec<String> {
+    missed_by(&config(options))
+}
+
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn sequential_requests_without_room_are_told_of() {
+    // A piece of ten requests ends each run.
+    let short = |share: f64| {
+        missed(&json!({
+            "requests": 3000, "write_size": "4 KiB", "sequential_share": share, "footprint": "12000 KiB", "span": "1 GiB",
+            "extent": "40 KiB",
+        }))
+    };
+    assert_eq!(
+        short(0.99),
+        [
+            "sequential_share: 2699 of 3000 requests start where the one before them ended, and 2970 were asked for: too few \
+          in a row fit into the footprint or its pieces; give a larger `footprint` or `extent`, or a smaller share"
+        ]
+    );
+    assert_eq!(short(0.5), NOTHING);
+    assert_eq!(short(1.0), NOTHING, "as many as there is room for");
+
+    let none = json!({"requests": 50_000, "sequential_share": 0.006, "footprint": "8 MiB", "extent": "4 KiB"});
+    let found = missed(&none);
+    assert!(found[0].starts_with("sequential_share: 0 of 50000 requests"), "{found:?}");
+    // The first request follows none.
+    for requests in [1, 5, 20, 50, 199] {
+        for share in [0.9, 0.97, 0.995] {
+            let few =
+                json!({"requests": requests, "sequential_share": share, "footprint": "4 KiB"});
+            let found = missed(&few);
+            assert!(found.iter().all(|one| one.starts_with("sequential")), "{requests}: {found:?}");
+            let wide = json!({
+                "requests": requests, "sequential_share": share, "footprint": format!("{} KiB", 400 * requests)
+            });
+            let found = missed(&wide);
+            assert!(found.iter().all(|one| one.starts_with("footprint")), "{requests}: {found:?}");
+        }
     }
+}
+
+#[test]
+fn a_footprint_out_of_reach_is_told_of() {
+    let of = |footprint: &str| {
+        missed(&json!({"requests": 1000, "write_size": "4 KiB", "footprint": footprint}))
+    };
+    assert_eq!(of("3960 KiB"), NOTHING, "its pieces hold 3904 KiB");
+    assert_eq!(of("4032 KiB"), NOTHING);
+    assert_eq!(
+        of("4160 KiB"),
+        [
+            "footprint: 4000 KiB were read or written, and 4160 KiB were asked for: give a smaller `footprint`, more or \
+          longer requests, or a smaller `sequential_share`"
+        ]
+    );
+    // Pieces of less than two pages are rounded down to one.
+    let coarse = json!({"requests": 1000, "footprint": "510 KiB", "volumes": 2});
+    let found = missed(&coarse);
+    assert_eq!(
+        found,
+        [
+            "footprint: 256 KiB were read or written, and 510 KiB were asked for: its pieces lie at whole pages and hold 256 \
+          KiB; give a larger `span`, or other values of `extent` or `volumes`"
+        ]
+    );
+    let begun = Given { requests: Some(100), ..Given::default() };
+    let mut begun = config(&json!({"requests": 1000, "write_size": "4 KiB", "footprint": "8 MiB"}))
+        .build(&begun)
+        .unwrap();
+    assert_eq!(begun.by_ref().count(), 100);
+    let found = begun.missed();
+    assert!(
+        found[0].contains("8 MiB were asked for, 838860 B of it by request 100: "),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn parts_say_where_they_missed() {
+    let wide = json!({"requests": 1000, "write_size": "4 KiB", "footprint": "64 MiB"});
+    let met = json!({"requests": 1000, "sequential_share": 0.2, "footprint": "1 MiB"});
+    assert_eq!(missed(&met), NOTHING);
+    let mixed = |order: &str, parts: Value| -> GenerateConfig {
+        serde_json::from_value(json!({"kind": "mixed", "order": order, "streams": parts})).unwrap()
+    };
+    let orders = ["time", "shuffle", "phases"];
+    for order in orders {
+        let flat = mixed(order, json!({"a": config(&wide), "b": config(&met)}));
+        assert_eq!(missed_by(&flat), [format!("streams.a.{}", missed(&wide)[0])], "{order}");
+        for inner in orders {
+            let deep = mixed(inner, json!({"a": config(&met), "b": config(&wide)}));
+            let deep = mixed(order, json!({"c": deep}));
+            let told = [format!("streams.c.streams.b.{}", missed(&wide)[0])];
+            assert_eq!(missed_by(&deep), told, "{inner} in {order}");
+        }
+    }
+    let set = json!({"kind": "standin", "name": "hbm-camwebdev", "requests": 500, "set": {"footprint": "1 TiB", "span": "1 TiB"}});
+    let set: GenerateConfig = serde_json::from_value(set).unwrap();
+    let found = missed_by(&set);
+    assert!(found[0].starts_with("set.footprint: "), "{found:?}");
 }
 
 #[test]

@@ -62,7 +62,10 @@ impl Config {
         }
         let requests = given.requests.or(self.requests);
         let given = Given { seed: given.seed.clone(), requests };
-        self.model()?.build(&given).map_err(|problem| below("set", &problem))
+        match self.model()?.build(&given) {
+            Ok(model) => Ok(model.at_key("set")),
+            Err(problem) => Err(below("set", &problem)),
+        }
     }
 
     /// The generator that stands in, with every key explicit.
