@@ -112,12 +112,15 @@ impl Fio {
                 ));
             }
         };
-        self.version = Some(version);
         // An option of the other version would change nothing, and whoever gives it expects it to.
+        // No line of such a file is read, not even where bad ones are skipped.
         let (other, option, of) = match version {
             Version::Two if self.options.unit != Unit::default() => (V3, "unit", "timestamps"),
             Version::Three if self.options.waits != Waits::default() => (V2, "waits", "wait lines"),
-            _ => return Ok(Line::Other("header lines")),
+            _ => {
+                self.version = Some(version);
+                return Ok(Line::Other("header lines"));
+            }
         };
         let expected = format!("`{other}`: the option `{option}` is for its {of}; leave it out");
         Err(Unexpected::new(quote(line), expected))
@@ -349,6 +352,8 @@ mod tests {
                 "`fio version 2 iolog`: the option `waits` is for its wait lines; leave it out"
             )
         );
+        let mut parser = Fio::new(unit);
+        assert!([V2, "a add", "a write 0 512"].iter().all(|line| parser.line(line).is_err()));
     }
 
     #[test]

@@ -122,8 +122,8 @@ const SECTOR: u64 = 512;
 /// Draws of a place before one that follows the last request is taken for want of others.
 const TRIES: u32 = 16;
 
-/// A statistic that is more than this share below what was asked for was missed; pieces of whole
-/// pages and few requests make less of a difference.
+/// A statistic that is more than this share below what was asked for was missed. What rounding of
+/// pieces or the last requests come to is mostly less.
 const TOLERANCE: f64 = 0.02;
 
 /// Marks of the urns.
@@ -344,14 +344,15 @@ impl Model {
         } else {
             String::new()
         };
-        let why = if (held.0 as f64) < (1.0 - TOLERANCE) * self.footprint as f64 {
-            format!(
-                "its pieces lie at whole pages and hold {held}; give a larger `span`, or other \
-                 values of `extent` or `volumes`"
-            )
-        } else {
+        let in_reach = self.due(held.0, self.made);
+        let why = if in_reach - got as f64 > TOLERANCE * in_reach {
             "give a smaller `footprint`, more or longer requests, or a smaller `sequential_share`"
                 .to_owned()
+        } else {
+            format!(
+                "its pieces are rounded down to whole sectors and pages, and hold {held}; give \
+                 another `footprint`, `extent`, `span` or number of `volumes`"
+            )
         };
         let got = Bytes(got);
         Some(format!(

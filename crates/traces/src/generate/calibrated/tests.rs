@@ -154,10 +154,12 @@ fn a_footprint_out_of_reach_is_told_of() {
     assert_eq!(
         found,
         [
-            "footprint: 256 KiB were read or written, and 510 KiB were asked for: its pieces lie at whole pages and hold 256 \
-          KiB; give a larger `span`, or other values of `extent` or `volumes`"
+            "footprint: 256 KiB were read or written, and 510 KiB were asked for: its pieces are rounded down to \
+          whole sectors and pages, and hold 256 KiB; give another `footprint`, `extent`, `span` or number of `volumes`"
         ]
     );
+    let few = missed(&json!({"requests": 10, "footprint": "510 KiB", "volumes": 2}));
+    assert!(few[0].contains("more or longer requests"), "{few:?}");
     let begun = Given { requests: Some(100), ..Given::default() };
     let mut begun = config(&json!({"requests": 1000, "write_size": "4 KiB", "footprint": "8 MiB"}))
         .build(&begun)
