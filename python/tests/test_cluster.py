@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -215,42 +216,35 @@ def test_another_version_of_a_scheme_is_refused(tmp_path: Path, monkeypatch: pyt
     assert "a worker has another version of the file of installed_scheme.Installed;" in error()
 
 
-@pytest.mark.parametrize("damage", ["other rows", "a byte less", "an unknown operation"])
-def test_damaged_requests_are_refused(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["other rows", "a byte less", "an unknown operation", "gone"])
+def test_damaged_requests_are_asked_for_anew(tmp_path: Path, damage: str) -> None:
     here, others = (requests_of(columns(requests(count))) for count in (50, 51))
-    packed = here.pack()
-    found, data = {
-        "other rows": (f"its sha256 is {others.sha256}, and was {here.sha256}", others.pack()),
-        "a byte less": ("requests: found 1499 packed bytes, expected a multiple of 30", packed[:-1]),
-        "an unknown operation": ("op: found 77, expected 0 (read)", packed[:24] + b"M" + packed[25:]),
-    }[damage]
-    said = _error_of(tmp_path, Content(here.sha256, "requests"), data)
-    assert said.startswith(f"requests: damaged on the way to a worker ({found}")
-    assert said.endswith("run it again")
-    assert here.sha256 not in worker._given
-
-
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "trace.csv"
-    file.write_text("1\n", encoding="utf-8")
-    content = content_of(file)
-    file.unlink()
-    said = _error_of(tmp_path, content, b"2\n")
-    assert said.startswith("trace.csv: damaged on the way to a worker (its sha256 is ")
-    assert content.sha256 not in worker._checked
-
-
-def _error_of(folder: Path, content: Content, data: bytes) -> str:
-    """What a worker says of a run whose content arrived so."""
-    place = folder / "sent"
-    place.write_bytes(data)
+    packed, place = here.pack(), tmp_path / "sent"
+    data = {
+        "other rows": others.pack(),
+        "a byte less": packed[:-1],
+        "an unknown operation": packed[:24] + b"M" + packed[25:],
+    }.get(damage)
+    if data is not None:
+        place.write_bytes(data)
+    content = Content(here.sha256, "requests")
     run = OneRun('{"workload": {}}', "", False, None, False, False)
     worker._sent[content.sha256] = place
-    try:
-        [ended] = worker.work([Task(run, "", engine(), content)])
-    finally:
-        del worker._sent[content.sha256]
-    return str(ended.error)
+    [ended] = worker.work([Task(run, "", engine(), content)])
+    assert (ended.lacks, ended.error) == (True, None)
+    assert content.sha256 not in worker._sent
+    assert content.sha256 not in worker._given
+
+
+def test_a_damaged_file_is_lacking(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text("1\n", encoding="utf-8")
+    content, here = content_of(file), SimpleNamespace(local_directory=str(tmp_path / "worker"))
+    for data, comes in ((b"2\n", False), (b"1\n", True)):
+        sent: Any = worker.Sent(content, data)
+        sent.setup(here)
+        assert (content.sha256 in worker._sent) == comes
+        sent.teardown(here)
 
 
 def test_another_engine_is_refused(client: Any, sweep_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -313,7 +313,7 @@ class Cluster(Executor):
         if self._sent[content.sha256] > job.sent:
             return
         if job.sent == _SENT_AT_MOST:
-            raise ConnectionError(f"workers lose {content.name}, which was sent to them {job.sent} times")
+            raise ConnectionError(f"workers lose or damage {content.name}, sent to them {job.sent} times")
         if content.path is None:
             data = self._requests[content.sha256].pack()
         else:

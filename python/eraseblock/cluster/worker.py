@@ -19,17 +19,14 @@ from eraseblock.cluster.task import Content, Ended, Task, content_of, plugin_nam
 from eraseblock.pool import Progress, StoppedError
 from eraseblock.sweeps import OneRun, run_one
 
-# What was sent here, by hash, and the files of it that have been read again; and what files that the caller
-# named were seen to hold, by their state.
+# What was sent here, by hash; and what files that the caller named were seen to hold, by their state.
 _sent: dict[str, Path] = {}
-_checked: set[str] = set()
 _seen: dict[tuple[str, int, int, int], str] = {}
 _given: dict[str, _core.Requests] = {}
 _OTHER = (
     "buffer: a worker has another version of the file of {name}; install the same one there, "
     "and start the worker anew"
 )
-_DAMAGED = "{name}: damaged on the way to a worker ({found}); run it again"
 # One reading of a file serves all threads of a worker.
 _turn = threading.Lock()
 
@@ -46,14 +43,15 @@ class Sent(WorkerPlugin):
         path = _folder(worker, self._content) / self._content.name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self._data)
-        _sent[self._content.sha256] = path
         self._data = b""
+        # A file that has not come whole is lacking. Requests are looked at when they are read.
+        if self._content.path is None or content_of(path).sha256 == self._content.sha256:
+            _sent[self._content.sha256] = path
 
     def teardown(self, worker: Worker) -> None:
         """Remove it."""
         _sent.pop(self._content.sha256, None)
         _given.pop(self._content.sha256, None)
-        _checked.discard(self._content.sha256)
         shutil.rmtree(_folder(worker, self._content), ignore_errors=True)
 
 
@@ -91,20 +89,22 @@ def _work(task: Task) -> Ended:
             return Ended(lacks=True)
     begin = time.perf_counter()
     try:
-        if content is None or place is None:
-            record = run_one(run, _progress())
-        elif content.path is None:
-            record = run_one(replace(run, given=_requests(content, place)), _progress())
-        elif str(place) == content.path:
-            record = run_one(run, _progress())
-        else:
-            _check_file(content, place)
-            record = _elsewhere(run, str(place))
+        record = _record(run, content, place)
     except StoppedError:
         return Ended()
     except _core.EraseblockError as error:
         return Ended(error=type(error)(_named(str(error), task, place)))
-    return Ended(record, time.perf_counter() - begin)
+    return Ended(lacks=True) if record is None else Ended(record, time.perf_counter() - begin)
+
+
+def _record(run: OneRun, content: Content | None, place: Path | None) -> str | None:
+    """What comes of a run; none where its requests have not come whole."""
+    if content is None or place is None or str(place) == content.path:
+        return run_one(run, _progress())
+    if content.path is not None:
+        return _elsewhere(run, str(place))
+    given = _requests(content, place)
+    return None if given is None else run_one(replace(run, given=given), _progress())
 
 
 def _place(content: Content) -> Path | None:
@@ -122,30 +122,19 @@ def _place(content: Content) -> Path | None:
     return _sent.get(content.sha256)
 
 
-def _requests(content: Content, place: Path) -> _core.Requests:
+def _requests(content: Content, place: Path) -> _core.Requests | None:
+    """The requests that were sent here; none where they have not come whole, or are gone."""
     with _turn:
         if content.sha256 not in _given:
             try:
                 given = _core.Requests.unpack(place.read_bytes())
-            except _core.InputError as error:
-                raise _core.InputError(_DAMAGED.format(name=content.name, found=error)) from error
-            _refuse_other(content, given.sha256)
+            except (OSError, _core.InputError):
+                given = None
+            if given is None or given.sha256 != content.sha256:
+                _sent.pop(content.sha256, None)
+                return None
             _given[content.sha256] = given
         return _given[content.sha256]
-
-
-def _refuse_other(content: Content, sha256: str) -> None:
-    if sha256 != content.sha256:
-        found = f"its sha256 is {sha256}, and was {content.sha256}"
-        raise _core.InputError(_DAMAGED.format(name=content.name, found=found))
-
-
-def _check_file(content: Content, place: Path) -> None:
-    """Refuse a file that was sent here and is another."""
-    with _turn:
-        if content.sha256 not in _checked:
-            _refuse_other(content, content_of(place).sha256)
-            _checked.add(content.sha256)
 
 
 def _elsewhere(run: OneRun, place: str) -> str:
